@@ -1,0 +1,1 @@
+"""Edges: command line, settings file, and later webhook and live cluster."""

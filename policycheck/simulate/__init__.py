@@ -1,0 +1,1 @@
+"""Dynamic simulation, and the protocols that admitting systems implement."""

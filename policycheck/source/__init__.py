@@ -1,0 +1,1 @@
+"""Text, documents and positions: bytes in, values and spans out."""

@@ -1,0 +1,1 @@
+"""Foreign formats in: one package a system."""

@@ -1,0 +1,1 @@
+"""Kubernetes itself: nodes, pods, jobs, deployments, namespaces, priority classes."""

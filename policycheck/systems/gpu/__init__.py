@@ -1,0 +1,1 @@
+"""GPUs as nodes publish them: labels, resource names, MIG, sharing, instance types."""

@@ -1,0 +1,1 @@
+"""Kueue: quota, queues, cohorts, and the decision that its scheduler takes."""

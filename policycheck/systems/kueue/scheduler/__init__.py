@@ -1,0 +1,1 @@
+"""The decision of Kueue's scheduler on a compiled Session."""
