@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 UNLIMITED = 2**63 - 1
 LOWEST = -UNLIMITED
@@ -50,10 +51,16 @@ def quantity(text: object) -> Fraction:
     """
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise QuantityError(f"{text!r} is not a quantity; write a number such as 8, 500m or 64Gi")
-    match = _QUANTITY.match(str(text))
+    return _parsed(str(text))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Fraction:
+    """A pure memo: the same few quantities stand thousands of times in a dump."""
+    match = _QUANTITY.match(text)
     if not match:
         raise QuantityError(
-            f"{text!r} is not a quantity; write a number with at most one suffix of "
+            f"{text[:80]!r} is not a quantity; write a number with at most one suffix of "
             "m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei, as in 8, 500m or 64Gi"
         )
     sign, digits, exponent, suffix = match.groups()
@@ -120,14 +127,11 @@ def show(resource: str, value: int) -> str:
 
 
 def show_bytes(value: int) -> str:
-    """Bytes with the largest binary suffix that leaves at most one decimal honest (``1.5Ti``)."""
+    """Bytes with the largest binary suffix, to one decimal: ``1.5Ti``, ``503.2Gi``, ``64``."""
     for suffix in _BINARY:
         unit = int(_SUFFIX[suffix])
         if abs(value) >= unit:
-            if value % unit == 0:
-                return f"{value // unit}{suffix}"
-            if abs(value) >= 10 * unit or suffix == "Ki":
-                return f"{value / unit:.1f}{suffix}"
+            return f"{value / unit:.1f}".removesuffix(".0") + suffix
     return str(value)
 
 
