@@ -102,13 +102,11 @@ def _object(field: Field, value: dict[str, Any], new: Path, old: Path, work: _Wo
             out[key] = item
         else:
             work.troubles.append(_unknown(field, known, key, old, work))
-    _complete(field, known, out, old, work)
+    _complete(known, out, old, work)
     return out
 
 
-def _complete(
-    field: Field, known: Mapping[str, tuple[str, Field]], out: dict[str, Any], old: Path, work: _Work
-) -> None:
+def _complete(known: Mapping[str, tuple[str, Field]], out: dict[str, Any], old: Path, work: _Work) -> None:
     """Fill in defaults and report what has to be there and is not."""
     for spelled, (name, below) in known.items():
         if name in out:
