@@ -53,7 +53,10 @@ class Accelerators(NamedTuple):
     slices: Mapping[str, int] = {}
     shares: Mapping[str, int] = {}
     sharing: str = ""  # "", "time-slicing", "mps", "mig-single", "mig-mixed"
-    replicas: int = 1  # shares per card, when shared
+    replicas: int = 1  # shares per card; 0: nobody says
+    resource: str = ""  # the resource that whole GPUs go by; or a device class
+    profile: str = ""  # sharing "mig-single": the profile that a unit of ``resource`` is
+    model_source: str = ""  # the label or machine type that gave the model, unless it was measured
 
 
 class Node(NamedTuple):
@@ -75,7 +78,7 @@ class Node(NamedTuple):
     machines: int = 1  # alike machines that this record stands for
     most: int | None = 1  # elastic pools: at most so many (None: unbounded); ``machines`` at least
     oddities: tuple[str, ...] = ()  # what is odd about it, each a sentence
-    source: str = ""  # "node", "table", "pool", "slices", "compact"
+    source: str = ""  # "node", "table", "pool", "slices", "compact", "elastic"
 
     @property
     def usable(self) -> bool:

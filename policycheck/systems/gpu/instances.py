@@ -1,0 +1,70 @@
+"""Machine types of clouds and what accelerators they carry: an assumption, always named as one.
+
+The table is ``instances.csv`` beside this module; a caller may pass another or lay rows over it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Instance(NamedTuple):
+    """One machine type. ``memory`` is GB per device as the vendor counts."""
+
+    type: str
+    gpus: int
+    model: str
+    memory: int
+    resource: str
+
+    @property
+    def title(self) -> str:
+        """Model with its memory, as people say it: ``A100 40GB``."""
+        return f"{self.model} {self.memory}GB" if self.memory else self.model
+
+
+class Table(NamedTuple):
+    """Machine types by name, and how old the knowledge is."""
+
+    rows: Mapping[str, Instance]
+    dated: str
+
+    def find(self, machine_type: str) -> Instance | None:
+        """The row of a machine type; ``ml.p5.48xlarge`` is found as ``p5.48xlarge``."""
+        return self.rows.get(machine_type) or self.rows.get(machine_type.removeprefix("ml."))
+
+
+def parse(text: str) -> Table:
+    """A table out of its text: ``# dated: ...`` comments, a header, one row a type.
+
+    Raises ValueError when a row is short or a number is none.
+    """
+    lines = text.splitlines()
+    dated = next((x.partition(":")[2].strip() for x in lines if x.startswith("# dated:")), "")
+    rows: dict[str, Instance] = {}
+    for row in csv.DictReader(line for line in lines if line and not line.startswith("#")):
+        try:
+            rows[row["type"]] = Instance(
+                row["type"], int(row["gpus"]), row["model"], int(row["memory_gb"]), row["resource"]
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"machine type table: row {row!r} needs type, gpus, model, memory_gb and resource, "
+                "gpus and memory_gb as integers"
+            ) from error
+    return Table(rows, dated)
+
+
+@cache
+def builtin() -> Table:
+    """The table that comes with the package; read once, when first asked for."""
+    return parse(Path(__file__).with_name("instances.csv").read_text(encoding="utf-8"))
+
+
+def overlay(table: Table, more: Table) -> Table:
+    """``table`` with the rows of ``more`` in place of or beside its own."""
+    return Table({**table.rows, **more.rows}, more.dated or table.dated)
