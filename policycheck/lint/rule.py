@@ -1,0 +1,101 @@
+"""The compiled form of a rule: what a run needs, without examples, cheap to load from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from policycheck.lint.hit import Hit, Skip
+from policycheck.model.cluster import Cluster
+from policycheck.model.schema import Table
+
+PHASES = ("observe", "pilot", "queues", "topology")
+CONFIDENCES = ("high", "medium", "low")
+STATUSES = ("preview", "stable", "deprecated")
+NEEDS = ("inventory", "context")
+PARAM_TYPES = ("string", "int", "number", "bool", "quantity", "list")
+# Subjects that are no kind but something of the neutral model.
+MODEL_SUBJECTS = ("queue", "cohort", "flavor", "workload", "node", "service", "cluster")
+ANY = "any"  # the subject of rules about the text itself
+
+Check = Callable[[Cluster, Mapping[str, object]], Iterable[Hit | Skip]]
+
+
+class Param(NamedTuple):
+    """A value that settings may change. ``list`` is a list of strings."""
+
+    type: str
+    default: Any
+    description: str = ""
+    enum: tuple[str, ...] = ()
+
+
+class Rule(NamedTuple):
+    """One rule. Exactly one of ``program``, ``check`` and ``troubles`` decides.
+
+    ``applies_since`` and ``applies_until`` bound the target's version (first and last that it is
+    about); ``since`` is the release of policycheck that brought the rule.
+    """
+
+    id: str
+    name: str
+    title: str
+    severity: str
+    confidence: str
+    phase: str
+    system: str
+    subject: str
+    message: str
+    remediation: str
+    each: str = ""
+    at: str = ""
+    on_key: bool = False
+    expression: str = ""
+    program: str = ""  # the checked expression, base64
+    check: str = ""  # system.function
+    troubles: tuple[str, ...] = ()
+    params: Mapping[str, Param] = {}
+    needs: tuple[str, ...] = ()
+    fix: str | None = None
+    status: str = "stable"
+    replaced_by: str = ""
+    since: str = ""
+    applies_since: str = ""
+    applies_until: str = ""
+    file: str = ""  # relative to its folder
+
+
+class Systems(NamedTuple):
+    """What lint is told of the systems, since it may import none of them.
+
+    ``prefixes`` maps the letters of built-in rule ids to the folder of their system.
+    ``table`` gives the field table of ``group/Kind``; ``kinds`` lists all of them.
+    ``check`` gives the function named ``system.function``. Both raise LookupError, with words that
+    say what there is.
+    """
+
+    prefixes: Mapping[str, str]
+    table: Callable[[str], Table]
+    kinds: Callable[[], tuple[str, ...]]
+    check: Callable[[str], Check]
+
+
+def as_json(rule: Rule) -> dict[str, Any]:
+    """``rule`` as plain values; defaults are left out."""
+    plain = {
+        name: value for name, value in rule._asdict().items() if value != Rule._field_defaults.get(name, ...)
+    }
+    if rule.params:
+        plain["params"] = {name: list(param) for name, param in rule.params.items()}
+    return plain
+
+
+def from_json(plain: Mapping[str, Any]) -> Rule:
+    """The Rule of ``as_json``."""
+    values = dict(plain)
+    if "params" in values:
+        values["params"] = {n: Param(t, d, s, tuple(e)) for n, (t, d, s, e) in values["params"].items()}
+    for name in ("troubles", "needs"):
+        if name in values:
+            values[name] = tuple(values[name])
+    return Rule(**values)

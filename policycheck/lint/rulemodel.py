@@ -1,0 +1,105 @@
+"""The shape of a rule file. Imports pydantic, so it is imported only for files with a new digest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from policycheck.lint.param import misfit
+from policycheck.lint.rule import ANY, Param
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Position = Annotated[str, StringConstraints(pattern=r"^\d+:\d+( \S.*)?$")]
+Strict = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class ParamModel(BaseModel):
+    """A parameter: its type, its default, and what it means."""
+
+    model_config = Strict
+    type: Literal["string", "int", "number", "bool", "quantity", "list"]
+    default: Any
+    description: Text
+    enum: list[str] = []
+
+    @model_validator(mode="after")
+    def _default_fits(self) -> ParamModel:
+        wrong = misfit(Param(self.type, self.default, "", tuple(self.enum)), self.default)
+        if wrong:
+            raise ValueError(f"the default {wrong}")
+        return self
+
+
+class ExampleModel(BaseModel):
+    """A manifest, what it needs beside it, and for a bad one the places of its findings."""
+
+    model_config = Strict
+    manifest: Text
+    findings: list[Position] = []
+    inventory: str = ""
+    context: str = ""
+    params: dict[str, Any] = {}
+    target: dict[str, str] = {}
+    note: str = ""
+
+
+class ExamplesModel(BaseModel):
+    """At least one example that the rule finds, and one that it leaves in peace."""
+
+    model_config = Strict
+    bad: Annotated[list[ExampleModel], Field(min_length=1)]
+    good: Annotated[list[ExampleModel], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _have_findings(self) -> ExamplesModel:
+        if any(not example.findings for example in self.bad):
+            raise ValueError('a bad example lists its findings, as in findings: ["11:38 borrowingLimit"]')
+        if any(example.findings for example in self.good):
+            raise ValueError("a good example has no findings; move it to bad")
+        return self
+
+
+class AppliesModel(BaseModel):
+    """The first and the last version of the target that the rule is about."""
+
+    model_config = Strict
+    since: str = ""
+    until: str = ""
+
+
+class RuleModel(BaseModel):
+    """A rule file. DESIGN: one file a rule; its examples are its tests."""
+
+    model_config = Strict
+    id: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2,8}[0-9]{3,4}$")]
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+    title: Text
+    severity: Literal["error", "warning", "info"]
+    confidence: Literal["high", "medium", "low"]
+    phase: Literal["observe", "pilot", "queues", "topology"]
+    status: Literal["preview", "stable", "deprecated"] = "stable"
+    replaced_by: str = ""
+    subject: str = ANY
+    each: str = ""
+    at: str = ""
+    on_key: bool = False
+    expression: str = ""
+    check: str = ""
+    trouble: str | list[str] = ""
+    message: Text
+    params: dict[str, ParamModel] = {}
+    needs: list[Literal["inventory", "context"]] = []
+    fix: Literal["safe", "unsafe", "manual"] | None = None
+    applies: AppliesModel = AppliesModel()
+    rationale: Text
+    remediation: Text
+    sources: list[Text] = []
+    since: str = ""
+    examples: ExamplesModel
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """The codes of text and read troubles that this rule reports."""
+        given = [self.trouble] if isinstance(self.trouble, str) else self.trouble
+        return tuple(code for code in given if code)

@@ -1,0 +1,74 @@
+"""What a user wants of a run, after the command line and the settings file are put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class PathIgnore(NamedTuple):
+    """Rules that are not reported in some files. Globs: ``*`` matches any characters, ``/`` too."""
+
+    paths: tuple[str, ...]
+    rules: tuple[str, ...]  # selectors; "all" for every rule
+    reason: str = ""
+
+
+class ClusterScope(NamedTuple):
+    """A named cluster: which files are its, what hardware it has, which versions run there."""
+
+    name: str
+    paths: tuple[str, ...]
+    inventory: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()  # "kueue=0.19,Gate=false", one a system
+
+
+class Settings(NamedTuple):
+    """Settings of a lint run.
+
+    Selectors are rule ids, names, beginnings of ids (``KQ``, ``KQ1``), systems, or ``all``.
+    ``fail_on`` is error, warning, info or never. ``preview`` runs rules in preview too.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, str] = {}
+    params: Mapping[str, Mapping[str, Any]] = {}
+    per_path: tuple[PathIgnore, ...] = ()
+    phase: str = ""
+    fail_on: str = "error"
+    preview: bool = False
+    clusters: tuple[ClusterScope, ...] = ()
+    inventory: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # folders of the user's own rules
+    crds: tuple[str, ...] = ()
+    baseline: str = ""
+    file: str = ""  # the settings file; "" when there is none
+
+
+class Target(NamedTuple):
+    """The version of one system that is assumed, and the gates that differ from its defaults."""
+
+    system: str
+    version: str
+    gates: Mapping[str, bool] = {}
+
+
+_TARGET = re.compile(r"([a-z][a-z0-9-]*)=v?(\d{1,6}(?:\.\d{1,6}){0,2})((?:,[A-Za-z0-9]+=(?:true|false))*)\Z")
+
+
+def parse_target(text: str) -> Target:
+    """``system=0.19,GateName=false`` as a Target. Raises ValueError."""
+    found = _TARGET.match(text.strip())
+    if not found:
+        raise ValueError(
+            f"{text!r} is no target; write system=version with gates after it, as in "
+            "system=0.19 or system=0.19,GateName=false"
+        )
+    gates = dict(pair.split("=") for pair in found[3].split(",") if pair)
+    return Target(found[1], found[2], {name: value == "true" for name, value in gates.items()})
