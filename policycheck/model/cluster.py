@@ -70,8 +70,14 @@ class Linker(Protocol):
     def view(self, state: object, index: Index) -> View:
         """The system's part of the neutral view."""
 
-    def inventory(self, state: object) -> Inventory | None:
-        """The hardware in sight, from the one system that knows nodes; None from the others."""
+    def claims(self, state: object) -> frozenset[ObjectKey]:
+        """Workloads whose hardware this system's queues account for."""
+
+    def inventory(self, state: object, claimed: frozenset[ObjectKey]) -> Inventory | None:
+        """The hardware in sight, from the one system that knows nodes; None from the others.
+
+        Pods that are in no queue (not ``claimed``) hold theirs and are taken off.
+        """
 
 
 class Cluster:
@@ -157,8 +163,9 @@ def _hardware(
 ) -> Inventory:
     if given is not None:
         return given
+    claimed = frozenset(key for linker in linkers for key in linker.claims(systems[linker.name]))
     for linker in linkers:
-        found = linker.inventory(systems[linker.name])
+        found = linker.inventory(systems[linker.name], claimed)
         if found is not None:
             return found
     return Inventory()

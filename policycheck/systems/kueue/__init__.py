@@ -1,1 +1,27 @@
 """Kueue: quota, queues, cohorts, and the decision that its scheduler takes."""
+
+GROUP = "kueue.x-k8s.io"
+CONFIG_GROUP = "config.kueue.x-k8s.io"
+
+KINDS = frozenset(
+    {
+        *(
+            (GROUP, kind)
+            for kind in (
+                "ClusterQueue",
+                "Cohort",
+                "LocalQueue",
+                "ResourceFlavor",
+                "Topology",
+                "AdmissionCheck",
+                "ProvisioningRequestConfig",
+                "MultiKueueConfig",
+                "MultiKueueCluster",
+                "WorkloadPriorityClass",
+                "Workload",
+            )
+        ),
+        (CONFIG_GROUP, "Configuration"),
+        ("", "ConfigMap"),  # may carry the Configuration
+    }
+)

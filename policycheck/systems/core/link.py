@@ -1,0 +1,88 @@
+"""Linking Kubernetes' own objects: nodes to an inventory, workloads, namespaces, priority classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from policycheck.model.cluster import Index
+from policycheck.model.facts import Facts
+from policycheck.model.inventory import Inventory, Node
+from policycheck.model.origin import DocumentId, ObjectKey
+from policycheck.model.queueing import View
+from policycheck.model.workload import Namespace, PriorityClass, Workload
+from policycheck.systems.core.slices import Slice
+
+
+class CoreState(NamedTuple):
+    """What Kubernetes itself says in one scope. ``nodes`` with the document of each."""
+
+    nodes: Mapping[str, tuple[DocumentId, Node]] = {}
+    slices: tuple[Slice, ...] = ()
+    workloads: Mapping[ObjectKey, Workload] = {}
+    namespaces: Mapping[str, Namespace] = {}
+    priority_classes: Mapping[str, PriorityClass] = {}
+
+
+class CoreLinker:
+    """Kubernetes' part of a Cluster (model.cluster.Linker)."""
+
+    name = "core"
+
+    def link(self, index: Index, systems: Mapping[str, object]) -> CoreState:  # noqa: ARG002 - first of all
+        """The state out of all documents."""
+        nodes: dict[str, tuple[DocumentId, Node]] = {}
+        slices: list[Slice] = []
+        workloads: dict[ObjectKey, Workload] = {}
+        namespaces: dict[str, Namespace] = {}
+        classes: dict[str, PriorityClass] = {}
+        for group, kind in sorted(index.kinds):
+            for key, entry in index.of_kind(group, kind):
+                match entry.facts.typed:
+                    case Node() as node:
+                        nodes[key.name] = (entry.origin.id, node)
+                    case Slice() as part:
+                        slices.append(part)
+                    case Workload() as workload:
+                        workloads[key] = workload
+                    case Namespace() as namespace:
+                        namespaces[key.name] = namespace
+                    case PriorityClass() as priority:
+                        classes[key.name] = priority
+        return CoreState(nodes, tuple(slices), workloads, namespaces, classes)
+
+    def relink(
+        self, state: object, index: Index, systems: Mapping[str, object], changed: frozenset[ObjectKey]
+    ) -> CoreState:
+        """The same as ``link``; the state itself is kept when nothing of it changed."""
+        if isinstance(state, CoreState) and not any(_is_core(index, state, key) for key in changed):
+            return state
+        return self.link(index, systems)
+
+    def view(self, state: object, index: Index) -> View:  # noqa: ARG002
+        """Kubernetes itself holds no quota that queues share."""
+        return View()
+
+    def claims(self, state: object) -> frozenset[ObjectKey]:  # noqa: ARG002
+        """Kubernetes' scheduler accounts for nothing ahead of time."""
+        return frozenset()
+
+    def inventory(self, state: object, claimed: frozenset[ObjectKey]) -> Inventory | None:
+        """The nodes in sight, less what pods hold that are in no queue."""
+        if not isinstance(state, CoreState) or not (state.nodes or state.slices):
+            return Inventory()
+        from policycheck.systems.core.inventory import assemble
+
+        return assemble(state.nodes, state.slices, state.workloads, claimed)
+
+
+def _is_core(index: Index, state: CoreState, key: ObjectKey) -> bool:
+    entry = index.first(key)
+    if entry is not None and _is_ours(entry.facts):
+        return True
+    known = key in state.workloads or key.name in state.nodes or key.name in state.namespaces
+    return known or key.name in state.priority_classes or key.kind == "ResourceSlice"
+
+
+def _is_ours(facts: Facts) -> bool:
+    return isinstance(facts.typed, (Node, Slice, Workload, Namespace, PriorityClass))

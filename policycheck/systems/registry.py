@@ -1,0 +1,93 @@
+"""Every system, by name. A system's modules load when one of its kinds occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from policycheck.model.cluster import Linker
+from policycheck.model.facts import Facts
+from policycheck.model.origin import ObjectKey
+from policycheck.model.schema import Table
+
+SYSTEMS = ("core", "ray", "kueue")  # in the order in which they are linked
+_OTHER_CHECKS = ("gpu",)  # systems without kinds of their own
+
+
+def _system_of(group: str, kind: str) -> str:
+    for name in SYSTEMS:
+        if (group, kind) in import_module(f"policycheck.systems.{name}").KINDS:
+            return name
+    return ""
+
+
+def _guess(kind: str) -> str | None:
+    """The group of a kind that is written without apiVersion, when only one system knows it."""
+    groups = {
+        g for name in SYSTEMS for g, k in import_module(f"policycheck.systems.{name}").KINDS if k == kind
+    }
+    return groups.pop() if len(groups) == 1 else None
+
+
+def read(value: Mapping[str, Any]) -> Facts:
+    """Facts of one object. A kind that nobody reads gives Facts with no system and no type."""
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    version = api_version if isinstance(api_version, str) else ""
+    kind = kind if isinstance(kind, str) else ""
+    group, _, name = version.rpartition("/")
+    if not version:
+        group = _guess(kind) or ""
+    system = _system_of(group, kind)
+    if system:
+        module = import_module(f"policycheck.systems.{system}.facts")
+        facts: Facts | None = module.read(value, group, kind, name)
+        if facts is not None:
+            return facts
+    return _unread(value, group, kind, version)
+
+
+def _unread(value: Mapping[str, Any], group: str, kind: str, version: str) -> Facts:
+    meta = value.get("metadata")
+    meta = meta if isinstance(meta, dict) else {}
+    namespace, name = meta.get("namespace"), meta.get("name")
+    key = ObjectKey(
+        group,
+        kind,
+        namespace if isinstance(namespace, str) else "",
+        name if isinstance(name, str) else "",
+    )
+    return Facts(key, version, "", value)
+
+
+def linkers() -> tuple[Linker, ...]:
+    """The linkers of all systems that have a state, in order."""
+    from policycheck.systems.core.link import CoreLinker
+    from policycheck.systems.kueue.link import KueueLinker
+
+    return (CoreLinker(), KueueLinker())
+
+
+def tables() -> dict[tuple[str, str], Table]:
+    """The field tables of every system, by (group, kind)."""
+    found: dict[tuple[str, str], Table] = {}
+    for name in SYSTEMS:
+        try:
+            module = import_module(f"policycheck.systems.{name}.fields")
+        except ModuleNotFoundError:
+            continue
+        found.update(module.tables())
+    return found
+
+
+def resolve(check: str) -> Callable[..., Any] | None:
+    """The function that ``check: system.name`` means, or None when there is none."""
+    system, _, name = check.partition(".")
+    if system not in (*SYSTEMS, *_OTHER_CHECKS):
+        return None
+    try:
+        module = import_module(f"policycheck.systems.{system}.checks")
+    except ModuleNotFoundError:
+        return None
+    found = getattr(module, name, None)
+    return found if callable(found) and not name.startswith("_") else None
