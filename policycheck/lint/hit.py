@@ -31,6 +31,7 @@ class Hit(NamedTuple):
     on_key: bool = False
     raw: bool = False
     label: str = ""  # shown right of the caret; "" takes none
+    discriminator: str = ""  # tells apart several hits of one rule on one path; enters the fingerprint
 
 
 class Skip(NamedTuple):

@@ -57,6 +57,8 @@ class Target(NamedTuple):
     system: str
     version: str
     gates: Mapping[str, bool] = {}
+    assumed: bool = False  # nobody said so, and nothing in sight tells
+    source: str = ""  # "image tag in deploy.yaml:12"
 
 
 _TARGET = re.compile(r"([a-z][a-z0-9-]*)=v?(\d{1,6}(?:\.\d{1,6}){0,2})((?:,[A-Za-z0-9]+=(?:true|false))*)\Z")

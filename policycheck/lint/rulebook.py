@@ -1,0 +1,234 @@
+"""Folders of rule files in, compiled rules out. What was compiled before is not compiled again.
+
+The compiled form is JSON without the examples. A file is taken from it when its size and time are
+the same (as git does), else when its sha256 is; only what is really new is read by the validator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from policycheck.lint.cel import ENGINE
+from policycheck.lint.rule import Rule, Systems, as_json, from_json
+from policycheck.lint.written import Problem
+
+_FORMAT = 1  # of the compiled form; raise it when Rule or the descriptors change
+_MAX_BYTES = 1_000_000
+_ENTRY = {"size", "mtime", "sha256", "rule"}
+
+
+class RuleFolder(NamedTuple):
+    """Where rule files lie. ``own`` marks a user's: expressions only, letters of its own.
+
+    ``compiled`` is where the compiled form is kept; None keeps none. With ``sealed`` (a packaged
+    copy) it is trusted when names and sizes agree, since unpacking changes the times, and it is
+    never written.
+    """
+
+    path: Path
+    own: bool = False
+    compiled: Path | None = None
+    sealed: bool = False
+
+
+class Rulebook(NamedTuple):
+    """Every rule that is in order, by id, and what is wrong with the other files.
+
+    ``digest`` is over the names and contents of all files. ``fresh`` counts files that had to be
+    compiled now.
+    """
+
+    rules: tuple[Rule, ...]
+    problems: tuple[Problem, ...] = ()
+    digest: str = ""
+    fresh: int = 0
+
+    def find(self, name: str) -> Rule | None:
+        """The rule with this id or name."""
+        return next((rule for rule in self.rules if name in (rule.id, rule.name)), None)
+
+
+class _File(NamedTuple):
+    name: str  # relative, '/' separated
+    path: Path
+    size: int
+    mtime: int
+
+
+def load(folders: tuple[RuleFolder, ...], systems: Systems, stamp: str = "") -> Rulebook:
+    """The rules of all ``folders``. ``stamp`` tells field tables apart: compiled rules of another
+    stamp are compiled again. Never raises for what a file holds.
+    """
+    rules: list[Rule] = []
+    problems: list[Problem] = []
+    digests: list[str] = []
+    fresh = 0
+    for folder in folders:
+        if not folder.path.is_dir():
+            problems.append(Problem(str(folder.path), 1, 1, "no such folder; give a folder of rule files"))
+            continue
+        key = f"{_FORMAT} {ENGINE} {stamp} {int(folder.own)}"
+        loaded = _Folder(folder, systems, key)
+        loaded.run()
+        rules.extend(loaded.rules)
+        problems.extend(loaded.problems)
+        digests.extend(loaded.digests)
+        fresh += loaded.fresh
+    unique, repeated = _unique(rules, folders)
+    digest = hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+    return Rulebook(tuple(unique), tuple(sorted({*problems, *repeated})), digest, fresh)
+
+
+class _Folder:
+    """Loads one folder, with its compiled form beside."""
+
+    def __init__(self, folder: RuleFolder, systems: Systems, key: str) -> None:
+        self.folder, self.systems, self.key = folder, systems, key
+        self.rules: list[Rule] = []
+        self.problems: list[Problem] = []
+        self.digests: list[str] = []
+        self.fresh = 0
+
+    def run(self) -> None:
+        known = _read_compiled(self.folder.compiled, self.key)
+        kept: dict[str, Any] = {}
+        for file in _files(self.folder.path):
+            entry = known.get(file.name)
+            if not (entry and entry["size"] == file.size and self._same_time(entry, file)):
+                entry = self._load(file, entry)
+            if entry is not None:
+                kept[file.name] = entry
+                self.digests.append(f"{file.name} {entry['sha256']}")
+                self.rules.append(from_json(entry["rule"]))
+        if kept != known and self.folder.compiled is not None and not self.folder.sealed:
+            _write_compiled(self.folder.compiled, self.key, kept)
+
+    def _same_time(self, entry: Any, file: _File) -> bool:
+        return self.folder.sealed or entry["mtime"] == file.mtime
+
+    def _load(self, file: _File, entry: Any) -> Any:
+        """The compiled entry of ``file``; None when something is wrong with it."""
+        shown = file.path.as_posix()
+        if file.size > _MAX_BYTES:
+            what = f"{file.size:,} bytes; a rule file has at most {_MAX_BYTES:,}"
+            self.problems.append(Problem(shown, 1, 1, what))
+            return None
+        try:
+            data = file.path.read_bytes()
+            text = data.decode("utf-8-sig")
+        except (OSError, ValueError) as error:
+            self.problems.append(Problem(shown, 1, 1, f"can not be read: {error}"))
+            return None
+        digest = hashlib.sha256(data).hexdigest()
+        if entry and entry["sha256"] == digest:
+            return {**entry, "size": file.size, "mtime": file.mtime}
+        from policycheck.lint import rulefile
+
+        self.fresh += 1
+        loaded = rulefile.load(rulefile.Source(file.name, shown, text, self.folder.own), self.systems)
+        self.problems.extend(loaded.problems)
+        if loaded.rule is None:
+            self.digests.append(f"{file.name} {digest}")
+            return None
+        return {"size": file.size, "mtime": file.mtime, "sha256": digest, "rule": as_json(loaded.rule)}
+
+
+def _files(folder: Path) -> Iterator[_File]:
+    """Every rule file below ``folder``, sorted by name."""
+    found = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            if name.endswith((".yaml", ".yml")) and not name.startswith("."):
+                path = Path(above, name)
+                state = path.stat() if path.exists() else None
+                size, mtime = (state.st_size, state.st_mtime_ns) if state else (0, 0)
+                found.append(_File(path.relative_to(folder).as_posix(), path, size, mtime))
+    yield from sorted(found)
+
+
+def _unique(rules: list[Rule], folders: tuple[RuleFolder, ...]) -> tuple[list[Rule], list[Problem]]:
+    """Rules by id; of several with one id or name none is taken, since nobody could tell which ran."""
+    problems = []
+    seen: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for word in {rule.id, rule.name}:
+            seen.setdefault(word, []).append(rule)
+    bad: set[str] = set()
+    for word, same in sorted(seen.items()):
+        if len(same) > 1:
+            bad.update(rule.id for rule in same)
+            files = " and ".join(sorted(rule.file for rule in same))
+            what = f"{word} stands in {files}; ids and names are unique, give one of them another"
+            problems.append(Problem(_shown(same[-1], folders), 1, 1, what))
+    return sorted((r for r in rules if r.id not in bad), key=lambda rule: rule.id), problems
+
+
+def _shown(rule: Rule, folders: tuple[RuleFolder, ...]) -> str:
+    for folder in folders:
+        if (folder.path / rule.file).exists():
+            return (folder.path / rule.file).as_posix()
+    return rule.file
+
+
+def _read_compiled(path: Path | None, key: str) -> dict[str, Any]:
+    """The entries of a compiled form; empty when there is none, or one of another make."""
+    if path is None:
+        return {}
+    try:
+        compiled = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(compiled, dict) or compiled.get("key") != key:
+        return {}
+    files: dict[str, Any] = compiled.get("files") or {}
+    return files if all(entry.keys() >= _ENTRY for entry in files.values()) else {}
+
+
+def _write_compiled(path: Path, key: str, files: dict[str, Any]) -> None:
+    """Keep the compiled form, whole or not at all; a folder that can not be written costs only time."""
+    text = json.dumps({"key": key, "files": files}, sort_keys=True, separators=(",", ":"))
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+
+
+def seal(folder: Path, target: Path, systems: Systems, stamp: str = "") -> Rulebook:
+    """Write the compiled form of ``folder`` to ``target``, for packaging."""
+    target.unlink(missing_ok=True)
+    return load((RuleFolder(folder, compiled=target),), systems, stamp)
+
+
+def data_folder(name: str) -> Path:
+    """Where ``rules`` or ``fixtures`` are: in the checkout when there is one, else as packaged.
+
+    An editable install leaves a packaged copy behind that grows old, so the checkout comes first.
+    """
+    package = Path(__file__).resolve().parent.parent
+    beside = package.parent
+    return beside / name if (beside / "pyproject.toml").is_file() else package / "_data" / name
+
+
+def built_in(cache: Path | None) -> RuleFolder:
+    """The folder of the built-in rules. ``cache`` is where a checkout keeps the compiled form."""
+    folder = data_folder("rules")
+    packaged = folder.parent / "rulebook.json"
+    if folder.parent.name == "_data" and packaged.is_file():
+        return RuleFolder(folder, compiled=packaged, sealed=True)
+    return RuleFolder(folder, compiled=cache / "rulebook.json" if cache else None)
+
+
+def own(folder: str, cache: Path | None) -> RuleFolder:
+    """A user's folder of rules."""
+    path = Path(folder)
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    return RuleFolder(path, own=True, compiled=cache / f"rules-{name}.json" if cache else None)
