@@ -48,9 +48,9 @@ def _typed(value: Value, key: ObjectKey, troubles: Troubles) -> object | None:
 
             return node(value, troubles)
         case "ResourceSlice":
-            from policycheck.systems.core.slices import resource_slice
+            from policycheck.systems.core.slices import read as read_slice
 
-            return resource_slice(value, troubles)
+            return read_slice(value, troubles)
         case "Namespace":
             return Namespace(key.name, labels(mapping(value.get("metadata")).get("labels")))
         case "PriorityClass":

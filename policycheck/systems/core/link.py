@@ -11,14 +11,14 @@ from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.queueing import View
 from policycheck.model.workload import Namespace, PriorityClass, Workload
-from policycheck.systems.core.slices import Slice
+from policycheck.systems.core.slices import DeviceSlice
 
 
 class CoreState(NamedTuple):
     """What Kubernetes itself says in one scope. ``nodes`` with the document of each."""
 
     nodes: Mapping[str, tuple[DocumentId, Node]] = {}
-    slices: tuple[Slice, ...] = ()
+    slices: tuple[DeviceSlice, ...] = ()
     workloads: Mapping[ObjectKey, Workload] = {}
     namespaces: Mapping[str, Namespace] = {}
     priority_classes: Mapping[str, PriorityClass] = {}
@@ -32,7 +32,7 @@ class CoreLinker:
     def link(self, index: Index, systems: Mapping[str, object]) -> CoreState:  # noqa: ARG002 - first of all
         """The state out of all documents."""
         nodes: dict[str, tuple[DocumentId, Node]] = {}
-        slices: list[Slice] = []
+        slices: list[DeviceSlice] = []
         workloads: dict[ObjectKey, Workload] = {}
         namespaces: dict[str, Namespace] = {}
         classes: dict[str, PriorityClass] = {}
@@ -41,7 +41,7 @@ class CoreLinker:
                 match entry.facts.typed:
                     case Node() as node:
                         nodes[key.name] = (entry.origin.id, node)
-                    case Slice() as part:
+                    case DeviceSlice() as part:
                         slices.append(part)
                     case Workload() as workload:
                         workloads[key] = workload
@@ -85,4 +85,4 @@ def _is_core(index: Index, state: CoreState, key: ObjectKey) -> bool:
 
 
 def _is_ours(facts: Facts) -> bool:
-    return isinstance(facts.typed, (Node, Slice, Workload, Namespace, PriorityClass))
+    return isinstance(facts.typed, (Node, DeviceSlice, Workload, Namespace, PriorityClass))

@@ -86,7 +86,12 @@ def build(
         accelerators=found,
         source=source,
     )
-    return made._replace(oddities=(*odd, *_label_oddities(labels), *_taint_oddities(made)))
+    return made._replace(oddities=(*odd, *oddities(labels, taints, has_gpus=found is not None)))
+
+
+def oddities(labels: Mapping[str, str], taints: tuple[Taint, ...], *, has_gpus: bool) -> list[str]:
+    """What is odd about labels and taints, in sentences without the node's name."""
+    return _label_oddities(labels) + (_taint_oddities(taints) if has_gpus else [])
 
 
 def without_schedulable(made: Node) -> Node:
@@ -211,11 +216,9 @@ def _label_oddities(labels: Mapping[str, str]) -> list[str]:
     return odd
 
 
-def _taint_oddities(made: Node) -> list[str]:
-    if made.accelerators is None:
-        return []
+def _taint_oddities(taints: tuple[Taint, ...]) -> list[str]:
     odd = []
-    for taint in made.taints:
+    for taint in taints:
         if taint.effect not in HARD_EFFECTS or taint.key.startswith(_SYSTEM_TAINTS):
             continue
         shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
