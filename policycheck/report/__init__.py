@@ -1,1 +1,32 @@
-"""Foreign formats out."""
+"""Foreign formats out. A format is a module here with ``render(result, view) -> str``, named below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NamedTuple, cast
+
+from policycheck.lint.finding import LintResult
+from policycheck.report.screen import Style
+
+FORMATS = ("text", "concise", "json", "markdown")
+
+Lines = Callable[[str], Sequence[str]]
+
+
+class View(NamedTuple):
+    """What a format may use beside the result.
+
+    ``lines`` gives the lines of a file, without their breaks; none when the text is not at hand.
+    """
+
+    lines: Lines
+    style: Style = Style()
+    next_steps: tuple[str, ...] = ()
+    statistics: bool = False  # how often each rule fired, in place of the findings
+
+
+def render(name: str, result: LintResult, view: View) -> str:
+    """The result in one of FORMATS; the module loads when it is used."""
+    module = import_module(f"policycheck.report.{name}")
+    return cast("str", module.render(result, view))

@@ -1,1 +1,131 @@
-"""The command line, one module a command."""
+"""The command line, one module a command; a run loads the module of its own command and no other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from policycheck import __version__
+from policycheck.adapters.cli import exitcode
+from policycheck.adapters.cli.common import abandon, say
+
+REPORT_TO = "https://github.com/policycheck/policycheck/issues"
+
+
+class Entry(NamedTuple):
+    """A command: the attribute ``name`` of the module of that name, unless said otherwise."""
+
+    name: str
+    help: str
+    module: str = ""
+
+
+COMMANDS = (
+    Entry("demo", "The whole job on a packaged example cluster; needs nothing."),
+    Entry("lint", "Find what is wrong in manifests, where, why, and what to write instead."),
+    Entry("inventory", "What a node dump holds: GPUs, models, topology, and what is odd about it."),
+    Entry("simulate", "Decide admission as the scheduler would."),
+    Entry("explain", "The page of a rule."),
+    Entry("rules", "The catalogue; tests and scaffolds for rules of your own."),
+)
+
+HELP = """Finds what a GPU scheduling configuration will do before it is merged or applied.
+
+\b
+  kubectl get nodes -o json > nodes.json
+  policycheck lint . --inventory nodes.json
+
+Exit codes: 0 nothing at or above --fail-on; 1 findings; 2 usage, settings or rule error;
+3 no input, or some could not be read; 4 undecided; 70 a bug in policycheck.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code. Never raises, whatever happens inside."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(args)
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(f"{error.format_message()}\n")
+        return exitcode.USAGE
+    except click.ClickException as error:
+        say(_usage_message(error))
+        return exitcode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted\n")
+        return exitcode.INTERRUPTED
+    except BrokenPipeError:
+        abandon(sys.stdout)
+        return exitcode.OK
+    except Exception as error:  # noqa: BLE001 - the last line of defence is the one place for this
+        say(_bug(error, args))
+        return exitcode.INTERNAL
+
+
+def group(args: Sequence[str]) -> click.Group:
+    """The group with the invoked command loaded; the others are names and help alone."""
+    invoked = next((arg for arg in args if not arg.startswith("-")), None)
+    completing = any(name.startswith("_POLICYCHECK_COMPLETE") for name in os.environ)
+    root = click.Group("policycheck", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+    root.params.append(_version())
+    for entry in COMMANDS:
+        loaded = entry.name == invoked or completing
+        root.add_command(
+            _load(entry) if loaded else click.Command(entry.name, short_help=entry.help), entry.name
+        )
+    return root
+
+
+def _run(args: list[str]) -> int:
+    code = group(args).main(args, prog_name="policycheck", standalone_mode=False)
+    return code if isinstance(code, int) else exitcode.OK
+
+
+def _load(entry: Entry) -> click.Command:
+    module = import_module(f"policycheck.adapters.cli.{entry.module or entry.name}")
+    command = getattr(module, entry.name)
+    assert isinstance(command, click.Command), entry  # noqa: S101 - ours, not the user's
+    return command
+
+
+def _version() -> click.Option:
+    def show(context: click.Context, _option: click.Parameter, value: bool) -> None:
+        if value:
+            click.echo(f"policycheck {__version__}")
+            context.exit(0)
+
+    return click.Option(
+        ["--version"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=show,
+        help="Show the version.",
+    )
+
+
+def _usage_message(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"try `{context.command_path} --help`\n" if context is not None else ""
+    return f"policycheck: {error.format_message()}\n{hint}"
+
+
+def _bug(error: Exception, args: Sequence[str]) -> str:
+    wanted = os.environ.get("POLICYCHECK_DEBUG") or {"-v", "--verbose"} & set(args)
+    trace = ""
+    if wanted:
+        import traceback
+
+        trace = "".join(traceback.format_exception(error))
+    what = " ".join(str(error).split())[:300]
+    again = "" if wanted else " and what the same command prints with POLICYCHECK_DEBUG=1 set"
+    return (
+        f"{trace}policycheck: internal error: {type(error).__name__}: {what}\n"
+        f"This is a bug in policycheck {__version__}, not in your files. Please report it at\n"
+        f"{REPORT_TO} with the command line{again}.\n"
+    )

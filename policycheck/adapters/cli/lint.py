@@ -1,0 +1,235 @@
+"""``policycheck lint``: findings over manifests, whole clusters at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from policycheck.adapters.cli import common, exitcode
+from policycheck.lint.finding import LintResult
+from policycheck.lint.settings import Settings
+from policycheck.report import FORMATS, View
+
+PHASES = ("observe", "pilot", "queues", "topology")
+
+
+class Sink(NamedTuple):
+    """A format and where it goes; "" is standard output."""
+
+    format: str
+    file: str
+
+
+class Request(NamedTuple):
+    """The options of one run, as they came."""
+
+    path: tuple[str, ...]
+    context: tuple[str, ...]
+    inventory: tuple[str, ...]
+    config: str | None
+    target: tuple[str, ...]
+    rules: tuple[str, ...]
+    crds: tuple[str, ...]
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    phase: str | None
+    fail_on: str | None
+    format: tuple[str, ...]
+    output: str | None
+    color: str
+    quiet: bool
+    verbose: bool
+    exit_zero: bool
+    statistics: bool
+    dump: str | None
+    baseline: str | None
+    write_baseline: str | None
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    new_from: str | None
+
+
+@click.command("lint")
+@click.argument("path", nargs=-1)
+@click.option(
+    "--context", multiple=True, metavar="PATH", help="Read to understand PATH, not reported. Repeatable."
+)
+@common.input_options
+@click.option(
+    "--select", multiple=True, metavar="RULE", help="Only these: ids, names, beginnings (KQ1), systems."
+)
+@click.option("--ignore", multiple=True, metavar="RULE", help="All but these.")
+@click.option("--phase", type=click.Choice(PHASES), help="Only what matters up to this step of a rollout.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info", "never"]),
+    help="Exit 1 from this severity; error.",
+)
+@click.option(
+    "--format",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help=f"{', '.join(FORMATS)}; with =FILE into a file. Repeatable.",
+)
+@common.look_options
+@click.option("--exit-zero", is_flag=True, help="Findings alone do not fail the run.")
+@click.option("--statistics", is_flag=True, help="How often each rule fired, in place of the findings.")
+@click.option(
+    "--dump", type=click.Choice(["model"]), help="What was understood, as JSON, in place of linting."
+)
+@click.option("--baseline", metavar="FILE", help="Findings known from before are not reported.")
+@click.option("--write-baseline", metavar="FILE", help="Record the findings of today.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: fixes that change behaviour, too.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change.")
+@click.option("--new-from", metavar="REV", help="Only what is new against this git revision.")
+def lint(**options: Any) -> int:
+    """Find what is wrong in manifests, where, why it hurts, and what to write instead.
+
+    PATH: files, folders, globs, or - for standard input. Nodes, Pods and Workloads among them count
+    as inventory and initial state.
+    """
+    return run(Request(**_flat(options)))
+
+
+def run(request: Request) -> int:
+    """One run: reads, lints, reports, and returns the exit code."""
+    _refuse(request)
+    sinks = parse_formats(request)
+    settings = merge(common.load_settings(request.config, request.path), request)
+    paths = request.path or tuple(path for cluster in settings.clusters for path in cluster.paths)
+    if not paths:
+        raise common.usage_error("nothing to check: give a PATH, such as `.` or `-` for standard input")
+    common.check_targets(settings.target)
+    read = common.reader()
+    with common.errors_of_use():
+        from policycheck import app
+
+        sources = _sources(app.Sources, paths, read, settings)
+        if request.dump:
+            from policycheck.report.dump import render
+
+            common.emit(render(app.load(sources, settings)), request.output)
+            return exitcode.OK
+        result = app.lint(sources, settings)
+    _report(result, sinks, request, _next_steps(result, settings), common.line_source(read))
+    return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
+
+
+def parse_formats(request: Request) -> tuple[Sink, ...]:
+    """Where each format goes. Raises click.UsageError for what is unknown or would be mixed up."""
+    sinks: list[Sink] = []
+    for given in request.format or ("text",):
+        name, _, file = given.partition("=")
+        if name not in FORMATS:
+            raise common.usage_error(f"no format {name!r}; there are {', '.join(FORMATS)}")
+        sinks.append(Sink(name, file))
+    loose = [sink.format for sink in sinks if not sink.file]
+    if len(loose) > 1:
+        raise common.usage_error(
+            f"{' and '.join(loose)} would be mixed in one output: write all but one as FORMAT=FILE"
+        )
+    if request.output and not loose:
+        raise common.usage_error("--output has nothing to write: every --format names a file of its own")
+    if request.statistics and any(sink.format not in {"text", "concise"} for sink in sinks):
+        raise common.usage_error("--statistics goes with --format text or concise")
+    return tuple(sink if sink.file else Sink(sink.format, request.output or "") for sink in sinks)
+
+
+def merge(settings: Settings, request: Request) -> Settings:
+    """Settings with what the command line says put over them: it replaces, except where it adds."""
+    changed: dict[str, Any] = {
+        name: value
+        for name in ("select", "inventory", "target", "phase", "fail_on")
+        if (value := getattr(request, name))
+    }
+    added = {
+        name: getattr(settings, name) + getattr(request, name) for name in ("ignore", "context", "rules")
+    }
+    return settings._replace(**changed, **added)
+
+
+def _flat(options: dict[str, Any]) -> dict[str, Any]:
+    """``--select A,B`` is ``--select A --select B``."""
+    for name in ("select", "ignore"):
+        options[name] = tuple(
+            part.strip() for given in options[name] for part in given.split(",") if part.strip()
+        )
+    return options
+
+
+def _refuse(request: Request) -> None:
+    common.later("--baseline", request.baseline)
+    common.later("--write-baseline", request.write_baseline)
+    common.later("--fix", request.fix)
+    common.later("--unsafe-fixes", request.unsafe_fixes)
+    common.later("--diff", request.diff)
+    common.later("--new-from", request.new_from)
+    common.later("--crds", request.crds)
+    for inventory in request.inventory:
+        common.later("--inventory cluster:CONTEXT", inventory.startswith("cluster:"))
+
+
+def _sources(
+    kind: Callable[..., Any], paths: tuple[str, ...], read: Callable[[str], bytes], settings: Settings
+) -> Any:
+    from policycheck.adapters.render import render
+
+    return kind(
+        paths=paths,
+        read=read,
+        context=settings.context,
+        inventory=settings.inventory,
+        targets=settings.target,
+        rules=settings.rules,
+        render=render,
+        today=common.today(),
+    )
+
+
+def _next_steps(result: LintResult, settings: Settings) -> tuple[str, ...]:
+    steps: list[str] = []
+    if result.findings:
+        steps.append(
+            f"`policycheck explain {result.findings[0].rule}` says why it hurts and what to write instead"
+        )
+    if (
+        result.skipped
+        and not settings.inventory
+        and not any(cluster.inventory for cluster in settings.clusters)
+    ):
+        steps.append(
+            "`kubectl get nodes -o json > nodes.json`, then the same command with `--inventory nodes.json`, "
+            "runs the rules that need to know the hardware"
+        )
+    return tuple(steps)
+
+
+def _report(
+    result: LintResult,
+    sinks: Sequence[Sink],
+    request: Request,
+    steps: tuple[str, ...],
+    lines: Callable[[str], Sequence[str]],
+) -> None:
+    from policycheck.report import render
+
+    for sink in sinks:
+        style = common.style_for(
+            None if sink.file else sys.stdout, request.color, quiet=request.quiet, verbose=request.verbose
+        )
+        common.emit(render(sink.format, result, View(lines, style, steps, request.statistics)), sink.file)
+    if not request.quiet and not any(sink.format == "text" and not sink.file for sink in sinks):
+        _account(result, request, steps)
+
+
+def _account(result: LintResult, request: Request, steps: tuple[str, ...]) -> None:
+    """The account of the run on standard error, when standard output is not for people."""
+    from policycheck.report.text import summary
+
+    style = common.style_for(sys.stderr, request.color, verbose=request.verbose)
+    common.say(summary(result, View(lambda _: (), style, steps)))
