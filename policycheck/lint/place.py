@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from policycheck.lint.subject import expand
 from policycheck.model.facts import Facts
 from policycheck.model.origin import ObjectKey, Path
 
@@ -33,7 +34,7 @@ def written_dotted(facts: Facts, path: Path) -> str:
         kept += 1
     head: list[str | int] = list(written[: len(written) - kept])
     for at, step in enumerate(head):
-        if isinstance(step, int) and at < len(path) and path[: at + 1][-1] == step:
+        if isinstance(step, int) and at < len(path) and path[at] == step:
             head[at] = names[at]
     return _joined([*head, *names[len(names) - kept :]])
 
@@ -48,12 +49,7 @@ def _named(path: Path, value: Any) -> list[str | int]:
     steps: list[str | int] = []
     for step in path:
         steps.append(_item_name(value, step) if isinstance(step, int) else step)
-        if isinstance(value, Mapping) and step in value:
-            value = value[step]
-        elif isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            value = None
+        value = next((found for _, found in expand(value, (step,))), None)
     return steps
 
 

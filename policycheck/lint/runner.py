@@ -1,0 +1,241 @@
+"""Rules over clusters: hits stamped into findings, sorted, with everything that did not run listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from policycheck.lint import evaluate
+from policycheck.lint.cel import Runtime
+from policycheck.lint.evaluate import Outcome, RawHit, Setting
+from policycheck.lint.finding import (
+    Finding,
+    LintResult,
+    Place,
+    RuleError,
+    SkippedRule,
+    Suppressed,
+    TargetUsed,
+)
+from policycheck.lint.hit import Hit
+from policycheck.lint.message import MessageError, render
+from policycheck.lint.place import dotted, fingerprint, written_dotted
+from policycheck.lint.rule import Rule, Systems
+from policycheck.lint.rulebook import Rulebook
+from policycheck.lint.select import choose, ignored_in, params_of, severity_of
+from policycheck.lint.settings import Settings, Target
+from policycheck.lint.suppression import Suppression, apply
+from policycheck.model.cluster import Cluster
+from policycheck.model.origin import DocumentId, Path
+from policycheck.source.document import Span, TextTrouble
+
+# The span of a path as written, of its key alone when asked; of the nearest written parent's key
+# when the path is not written.
+Locate = Callable[[DocumentId, Path, bool], Span]
+
+
+class Job(NamedTuple):
+    """Everything that a run needs; only ``clusters``, ``rulebook``, ``systems``, ``locate`` have to be.
+
+    ``targets`` are by scope and system. ``today`` is an ISO date, "" when suppressions never end.
+    """
+
+    clusters: tuple[Cluster, ...]
+    rulebook: Rulebook
+    systems: Systems
+    locate: Locate
+    settings: Settings = Settings()
+    targets: Mapping[str, Mapping[str, Target]] = {}
+    texts: Mapping[DocumentId, tuple[TextTrouble, ...]] = {}
+    suppressions: tuple[Suppression, ...] = ()
+    today: str = ""
+
+
+class _Draft(NamedTuple):
+    """A finding with what its fingerprint needs."""
+
+    finding: Finding
+    id: DocumentId
+    newest: str  # dotted path in the newest form
+    discriminator: str
+
+
+def run(job: Job) -> LintResult:
+    """Every chosen rule over every cluster. ``files`` of the result is left to the caller."""
+    chosen = choose(job.rulebook, job.settings)
+    outcomes = [(cluster, _run_cluster(cluster, chosen.rules, job)) for cluster in job.clusters]
+    errors = [error for _, outcome in outcomes for error in outcome.errors]
+    skipped = [skip for _, outcome in outcomes for skip in outcome.skipped]
+    # Sorted by file, so that each file with findings is looked into once.
+    raw = [(cluster, hit) for cluster, outcome in outcomes for hit in outcome.hits]
+    raw.sort(key=lambda pair: (pair[1].hit.id, pair[0].scope, pair[1].rule.id))
+    drafts = []
+    for cluster, hit in raw:
+        if not cluster.entries[hit.hit.id].origin.reported:
+            continue
+        draft = _stamp(cluster, hit, job)
+        if isinstance(draft, RuleError):
+            errors.append(draft)
+        else:
+            drafts.append(draft)
+    findings = _finish(drafts, job)
+    ran = _ran(chosen.rules, skipped, errors)
+    kept, ignored = _by_path(findings, job)
+    outcome = apply(kept, job.suppressions, ran, job.rulebook, job.settings, job.today)
+    ids = {i for cluster in job.clusters for i, entry in cluster.entries.items() if entry.origin.reported}
+    return LintResult(
+        findings=tuple(sorted(outcome.findings, key=lambda finding: finding.order)),
+        suppressed=tuple(sorted([*outcome.suppressed, *ignored], key=lambda s: s.finding.order)),
+        skipped=tuple(_sorted_skips(skipped)),
+        errors=tuple(sorted(set(errors), key=lambda e: (e.scope, e.rule, e.why))),
+        files=(),
+        targets=_targets(job),
+        documents=len(ids),
+        scopes=tuple(cluster.scope for cluster in job.clusters),
+        notes=chosen.notes,
+    )
+
+
+def _run_cluster(cluster: Cluster, rules: tuple[Rule, ...], job: Job) -> Outcome:
+    outcome = Outcome([], [], [])
+    targets = job.targets.get(cluster.scope, {})
+    runtime = None
+    for rule in rules:
+        if rule.troubles:
+            continue
+        setting = Setting(cluster, params_of(rule, job.settings), targets)
+        why = evaluate.reason_to_skip(rule, setting)
+        if why is not None:
+            if why:
+                outcome.skipped.append(SkippedRule(rule.id, why, cluster.scope))
+        elif rule.check:
+            _run_check(rule, setting, job, outcome)
+        else:
+            runtime = runtime or Runtime()
+            evaluate.run_expression(rule, runtime, setting, job.texts, outcome)
+    _run_troubles(Setting(cluster, {}, targets), rules, job, outcome)
+    return outcome
+
+
+def _run_troubles(setting: Setting, rules: tuple[Rule, ...], job: Job, outcome: Outcome) -> None:
+    """Troubles as hits; one that no rule of the whole rulebook reports must not vanish."""
+    by_code: dict[str, list[Rule]] = {}
+    for rule in job.rulebook.rules:
+        for code in rule.troubles:
+            by_code.setdefault(code, []).append(rule)
+    chosen = {rule.id for rule in rules}
+    for found in evaluate.trouble_hits(by_code, setting, job.texts):
+        if isinstance(found, str):
+            what = f"reading noticed {found!r}, and no rule of the rulebook reports that"
+            outcome.errors.append(RuleError("trouble", what, setting.cluster.scope))
+        elif found.rule.id in chosen:
+            outcome.hits.append(found)
+
+
+def _run_check(rule: Rule, setting: Setting, job: Job, outcome: Outcome) -> None:
+    try:
+        check = job.systems.check(rule.check)
+    except LookupError as error:
+        why = str(error.args[0] if error.args else error)
+        outcome.errors.append(RuleError(rule.id, why, setting.cluster.scope))
+        return
+    evaluate.run_check(rule, check, setting, outcome)
+
+
+def _stamp(cluster: Cluster, raw: RawHit, job: Job) -> _Draft | RuleError:
+    """The finding of a hit, without its fingerprint."""
+    rule, hit = raw.rule, raw.hit
+    facts = cluster.entries[hit.id].facts
+    try:
+        message = render(rule.message, hit.values, raw.context)
+        remedy = render(rule.remediation, hit.values, raw.context)
+    except MessageError as error:
+        return RuleError(rule.id, str(error), cluster.scope)
+    span = raw.trouble.span if raw.trouble else job.locate(hit.id, _written(cluster, hit), hit.on_key)
+    finding = Finding(
+        rule=rule.id,
+        name=rule.name,
+        severity=severity_of(rule, job.settings),
+        confidence=rule.confidence,
+        message=message,
+        help=remedy,
+        scope=cluster.scope,
+        place=Place(hit.id.file, span, hit.label),
+        path=dotted(hit.path, facts.value) if hit.raw else written_dotted(facts, hit.path),
+        object=facts.key,
+        api_version=facts.api_version,
+        related=tuple(_related(cluster, hit, job)),
+        fix=rule.fix,
+    )
+    return _Draft(finding, hit.id, dotted(hit.path, facts.value), hit.discriminator)
+
+
+def _written(cluster: Cluster, hit: Hit) -> Path:
+    return hit.path if hit.raw else cluster.entries[hit.id].facts.written(hit.path)
+
+
+def _related(cluster: Cluster, hit: Hit, job: Job) -> list[Place]:
+    places = []
+    for related in hit.related:
+        entry = cluster.entries.get(related.id)
+        path = entry.facts.written(related.path) if entry else related.path
+        places.append(Place(related.id.file, job.locate(related.id, path, False), related.label))
+    return list(dict.fromkeys(places))
+
+
+def _finish(drafts: list[_Draft], job: Job) -> list[Finding]:
+    """Duplicates removed, fingerprints given."""
+    named = {cluster.name for cluster in job.settings.clusters}
+    turns: dict[tuple[object, ...], int] = {}
+    findings: dict[tuple[object, ...], Finding] = {}
+    for draft in sorted(drafts, key=lambda d: d.finding.order):
+        one = draft.finding
+        if (*one.order, one.path) in findings:
+            continue
+        # A cluster's name is the user's; the name of an inferred scope is a path, and paths move.
+        apart = f"{one.scope if one.scope in named else ''}\x00{draft.discriminator}"
+        same = (one.rule, one.object, draft.newest, apart)
+        turn = turns.get(same, 0)
+        turns[same] = turn + 1
+        mark = fingerprint(one.rule, one.object, draft.newest, apart, turn)
+        findings[(*one.order, one.path)] = one._replace(fingerprint=mark)
+    return list(findings.values())
+
+
+def _by_path(findings: list[Finding], job: Job) -> tuple[list[Finding], list[Suppressed]]:
+    """Findings apart from those that the settings ignore in their file."""
+    if not job.settings.per_path:
+        return findings, []
+    kept, ignored = [], []
+    for finding in findings:
+        rule = job.rulebook.find(finding.rule)
+        why = ignored_in(rule, finding.place.file, job.settings) if rule else None
+        if why is None:
+            kept.append(finding)
+        else:
+            place = Place(job.settings.file, Span(1, 1, 1, 1))
+            ignored.append(
+                Suppressed(finding, why or "ignored in these files by the settings", "", "", place)
+            )
+    return kept, ignored
+
+
+def _ran(rules: tuple[Rule, ...], skipped: list[SkippedRule], errors: list[RuleError]) -> frozenset[str]:
+    """Rules that looked at everything: only of these a suppression can be called unused."""
+    partly = {skip.rule for skip in skipped} | {error.rule for error in errors}
+    return frozenset(rule.id for rule in rules if rule.id not in partly)
+
+
+def _sorted_skips(skipped: list[SkippedRule]) -> list[SkippedRule]:
+    return sorted(set(skipped), key=lambda s: (s.scope, s.rule, s.why))
+
+
+def _targets(job: Job) -> dict[str, TargetUsed]:
+    """Targets by system; by scope and system where scopes differ."""
+    used: dict[str, TargetUsed] = {}
+    for scope in sorted(job.targets):
+        for system, target in sorted(job.targets[scope].items()):
+            one = TargetUsed(target.version, target.assumed, target.source)
+            if used.setdefault(system, one) != one:
+                used[f"{scope}/{system}"] = one
+    return used
