@@ -111,6 +111,6 @@ def _underline(row: _Row, mark: _Mark, room: int, style: Style) -> list[str]:
     free = room - row.start - row.size - 1
     if width(label) <= free:
         return [f"{carets} {style.paint(mark.role, label)}"]
-    indent = min(row.start, max(0, room - 40))
+    indent = min(row.start, max(0, room - min(width(label), 40)))
     beneath = wrap(label, room - indent)
     return [carets, *(" " * indent + style.paint(mark.role, part) for part in beneath)]

@@ -106,4 +106,4 @@ def paragraphs(text: str, limit: int, *, ascii_only: bool = False) -> list[str]:
 def hang(first: str, lines: Sequence[str]) -> list[str]:
     """Lines behind a lead-in, the later ones aligned beneath the first."""
     indent = " " * width(first)
-    return [(first if number == 0 else indent) + line for number, line in enumerate(lines)]
+    return [((first if number == 0 else indent) + line).rstrip() for number, line in enumerate(lines)]
