@@ -1,0 +1,134 @@
+"""Who may be preempted, in which order, and the search that both ways of preempting share.
+
+Sources: documentation "Preemption" of ClusterQueue and of cohorts; KEP-79, KEP-1714; facts 1c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key
+from typing import Any, NamedTuple, TypeVar
+
+from policycheck.systems.kueue.quota import Amounts, Tree
+from policycheck.systems.kueue.scheduler.state import Item, Queue
+
+IN_QUEUE = "InClusterQueue"
+RECLAMATION = "InCohortReclamation"
+WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
+FAIR = "InCohortFairSharing"
+
+Target = tuple[Item, str]  # victim, reason
+Use = Callable[[Item], float | None]  # what its LocalQueue has used, where that counts
+T = TypeVar("T")
+
+
+class Weighed(NamedTuple):
+    """One workload that holds contested quota, and why it was taken or spared."""
+
+    victim: str
+    queue: str
+    taken: bool
+    why: str
+
+
+Trace = list[Weighed]
+
+
+class Contest(NamedTuple):
+    """One preemptor and what it needs."""
+
+    item: Item
+    queue: Queue
+    tree: Tree
+    members: Sequence[Queue | None]  # queues of the tree by node
+    amounts: Amounts  # all that the preemptor would use
+    columns: frozenset[int]  # of it, what is contested
+    now: int
+
+    def within_nominal(self, node: int) -> bool:
+        """Whether ``node`` keeps to its quota in every contested column."""
+        usage, subtree, size = self.tree.usage, self.tree.subtree, self.tree.size
+        return all(usage[c * size + node] <= subtree[c * size + node] for c in self.columns)
+
+    def under_nominal(self) -> bool:
+        """Whether the preemptor's queue has nominal quota left in every contested column."""
+        tree, node = self.tree, self.queue.node
+        return all(
+            tree.nominal[c * tree.size + node] > tree.usage[c * tree.size + node] for c in self.columns
+        )
+
+    def fits(self, *, borrowing: bool) -> bool:
+        """Whether the preemptor fits now, with or without borrowing."""
+        tree = self.tree
+        if not borrowing:
+            usage, nominal = tree.usage, tree.nominal
+            if any(usage[cell] + amount > nominal[cell] for cell, amount in self.amounts):
+                return False
+        return tree.fits(self.amounts)
+
+
+def allowed(policy: str, item: Item, victim: Item) -> bool:
+    """Whether ``policy`` lets ``item`` take ``victim``'s place."""
+    if policy == "Any":
+        return True
+    if policy == "LowerPriority":
+        return victim.priority < item.priority
+    if policy == "LowerOrNewerEqualPriority":
+        return victim.priority < item.priority or (
+            victim.priority == item.priority and item.time < victim.time
+        )
+    return False
+
+
+def holders(queue: Queue, columns: frozenset[int]) -> Iterable[Item]:
+    """Workloads of ``queue`` that use one of ``columns``."""
+    return [v for v in queue.holders.values() if not columns.isdisjoint(v.columns)]
+
+
+def rank(victim: Item, now: int) -> tuple[int, int, str, str]:
+    """Order among victims of equal standing: lower priority, then reserved later, then uid."""
+    return (
+        victim.priority,
+        -(victim.reserved_at if victim.reserved else now),
+        victim.uid,
+        victim.id,
+    )
+
+
+def sort(candidates: list[tuple[Any, Item, T]], now: int, local_use: Use | None) -> list[tuple[Any, Item, T]]:
+    """(standing, victim, anything) in order: standing first, then what the LocalQueue has used (more
+    goes first; only between LocalQueues of one ClusterQueue), then ``rank``.
+    """
+    if local_use is None:
+        return sorted(candidates, key=lambda c: (c[0], *rank(c[1], now)))
+    use = local_use
+
+    def compare(a: tuple[Any, Item, T], b: tuple[Any, Item, T]) -> int:
+        if a[0] != b[0]:
+            return -1 if a[0] < b[0] else 1
+        if a[1].queue is b[1].queue and a[1].local != b[1].local:
+            mine, theirs = use(a[1]), use(b[1])
+            if mine is not None and theirs is not None and mine != theirs:
+                return -1 if mine > theirs else 1
+        first, second = rank(a[1], now), rank(b[1], now)
+        return (first > second) - (first < second)
+
+    return sorted(candidates, key=cmp_to_key(compare))
+
+
+def minimal(contest: Contest, taken: list[Target], *, borrowing: bool) -> list[Target]:
+    """``taken`` (removed, in this order, and enough) less those that still fit when put back.
+
+    All but the last are tried, in reverse. Usage is left as it was before any removal.
+    """
+    tree = contest.tree
+    kept = [taken[-1]]
+    for target in reversed(taken[:-1]):
+        tree.add_all(target[0].amounts)
+        if contest.fits(borrowing=borrowing):
+            continue
+        tree.remove_all(target[0].amounts)
+        kept.append(target)
+    for victim, _ in kept:
+        tree.add_all(victim.amounts)
+    return kept
