@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
@@ -123,19 +124,29 @@ def later(option: str, given: object) -> None:
 
 def load_settings(config: str | None, paths: Sequence[str]) -> Settings:
     """The settings file that applies to these paths, or the defaults. Raises click.UsageError."""
+    from policycheck import data
     from policycheck.adapters.settings_file import find, load
 
-    file = config or find(paths)
-    try:
-        return load(file) if file else _defaults()
-    except (ValueError, OSError) as error:
-        raise usage_error(str(error)) from error
+    with errors_of_use():
+        if config:
+            return load(Path(config), data.cache())
+        here, start = Path.cwd(), _common_folder(paths)
+        found = find(start)
+        # Outside a repository the search looks at one folder alone; the user's own counts as well.
+        if found is None and here in start.parents:
+            found = find(here)
+        return load(found, data.cache())
 
 
-def _defaults() -> Settings:
-    from policycheck.lint.settings import Settings
-
-    return Settings()
+def _common_folder(paths: Sequence[str]) -> Path:
+    """The deepest folder that holds all the paths; the working folder for standard input and globs."""
+    folders = []
+    for path in paths:
+        if path == "-" or not os.path.lexists(path):
+            return Path.cwd()
+        whole = Path(path).resolve()
+        folders.append(whole if whole.is_dir() else whole.parent)
+    return Path(os.path.commonpath(folders)) if folders else Path.cwd()
 
 
 def check_targets(targets: Sequence[str]) -> None:
@@ -225,11 +236,11 @@ def abandon(stream: TextIO) -> None:
 def errors_of_use() -> Iterator[None]:
     """Turns what the user can repair in rules, settings and targets into an error of use (exit code 2).
 
-    Our own exceptions that are ValueErrors are written for people; any other one is a bug and passes.
+    Our own exceptions are written for people; any other one is a bug and passes.
     """
     try:
         yield
-    except ValueError as error:
+    except Exception as error:
         if not type(error).__module__.startswith("policycheck."):
             raise
         raise usage_error(str(error)) from error
