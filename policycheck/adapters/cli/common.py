@@ -130,23 +130,8 @@ def load_settings(config: str | None, paths: Sequence[str]) -> Settings:
     with errors_of_use():
         if config:
             return load(Path(config), data.cache())
-        here, start = Path.cwd(), _common_folder(paths)
-        found = find(start)
         # Outside a repository the search looks at one folder alone; the user's own counts as well.
-        if found is None and here in start.parents:
-            found = find(here)
-        return load(found, data.cache())
-
-
-def _common_folder(paths: Sequence[str]) -> Path:
-    """The deepest folder that holds all the paths; the working folder for standard input and globs."""
-    folders = []
-    for path in paths:
-        if path == "-" or not os.path.lexists(path):
-            return Path.cwd()
-        whole = Path(path).resolve()
-        folders.append(whole if whole.is_dir() else whole.parent)
-    return Path(os.path.commonpath(folders)) if folders else Path.cwd()
+        return load(find(paths) or find(), data.cache())
 
 
 def check_targets(targets: Sequence[str]) -> None:
