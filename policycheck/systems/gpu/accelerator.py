@@ -141,9 +141,9 @@ def _invalid(seen: _Seen) -> Verdict:
     return _make(seen, physical, Range(0, 0), "mig-single"), odd
 
 
-def _cards(seen: _Seen, slices: Mapping[str, int]) -> Range:
+def behind(product: str, slices: Mapping[str, int]) -> Range:
     """Cards behind MIG slices (by profile), as far as the product's geometry tells."""
-    among = mig.families_with(slices, seen.told.model)
+    among = mig.families_with(slices, product)
     total = sum(slices.values())
     if not among:
         return Range(min(1, total), total, "the MIG geometry of this product is not known")
@@ -161,7 +161,9 @@ def _mig_single(seen: _Seen) -> Verdict:
     devices = None if seen.offered is None else seen.offered // replicas
     number = devices or told.count_
     physical = (
-        _cards(seen, {told.profile: number}) if number else Range(0, None, "no number of slices is known")
+        behind(told.model, {told.profile: number})
+        if number
+        else Range(0, None, "no number of slices is known")
     )
     if told.count_ is not None and devices is not None and told.count_ != devices and not told.count_source:
         odd.append(f"labels say {told.count_} MIG slices, the node offers {devices}")
@@ -183,7 +185,7 @@ def _mig_mixed(seen: _Seen) -> Verdict:
     made = _make(seen, Range(0, 0), Range(whole, whole), "mig-mixed")._replace(
         slices=devices, shares={r: n for r, n in seen.slices.items() if seen.per_slice[r] > 1}
     )
-    sliced = _cards(seen, profiles) if profiles else Range(0, 0)
+    sliced = behind(told.model, profiles) if profiles else Range(0, 0)
     if told.count_ is not None and not told.count_source:
         physical = Range(told.count_, told.count_)
     elif profiles and whole:

@@ -6,6 +6,7 @@ The table is ``instances.csv`` beside this module; a caller may pass another or 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,19 @@ class Table(NamedTuple):
     def find(self, machine_type: str) -> Instance | None:
         """The row of a machine type; ``ml.p5.48xlarge`` is found as ``p5.48xlarge``."""
         return self.rows.get(machine_type) or self.rows.get(machine_type.removeprefix("ml."))
+
+
+# Families that carry no accelerator. GCP's n1 is not among them: GPUs may be attached to it.
+_PLAIN = re.compile(
+    r"(?:ml\.)?(?:a|c|d|h|hpc|i|im|is|m|mac|r|t|u|x|z)\d[a-z0-9-]*\.[a-z0-9-]+\Z"
+    r"|(?:c2|c2d|c3|c3d|c4|c4a|c4d|e2|h3|m1|m2|m3|m4|n2|n2d|n4|t2a|t2d|z3)-[a-z0-9-]+\Z"
+    r"|Standard_[ABDEFGHLM]\d"
+)
+
+
+def is_plain(machine_type: str) -> bool:
+    """Whether the machine type is of a family known to carry no accelerator (``c5.2xlarge``)."""
+    return bool(_PLAIN.match(machine_type))
 
 
 def parse(text: str) -> Table:
