@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ NAMES = (".policycheck.yaml", ".policycheck.yml")
 _FORMAT = 1  # of the kept form; raise it when Settings changes
 
 
-class SettingsError(Exception):
+class SettingsError(ValueError):
     """The settings can not be used; ``problems`` say where and why (exit code 2)."""
 
     def __init__(self, problems: list[Problem]) -> None:
@@ -29,13 +29,13 @@ class SettingsError(Exception):
         self.problems = problems
 
 
-def find(start: Path) -> Path | None:
-    """The nearest settings file from ``start`` up to the root of its repository.
+def find(paths: Sequence[str] = ()) -> Path | None:
+    """The nearest settings file, from what ``paths`` have in common up to the root of its repository.
 
-    Without a repository only ``start`` itself is looked at: a file far above is nobody's intention.
-    Raises SettingsError when a folder has two.
+    Without a repository only the folder itself is looked at: a file far above is nobody's
+    intention. Raises SettingsError when a folder has two.
     """
-    start = start.resolve()
+    start = _start(paths)
     folders = [start, *start.parents]
     root = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
     for folder in folders[: root + 1]:
@@ -51,13 +51,23 @@ def find(start: Path) -> Path | None:
     return None
 
 
-def load(path: Path | None, cache: Path | None = None) -> Settings:
+def _start(paths: Sequence[str]) -> Path:
+    """The folder that holds all of ``paths``; the working folder for standard input and globs."""
+    real = [Path(path).resolve() for path in paths if path != "-" and Path(path).exists()]
+    if not real:
+        return Path.cwd()
+    common = Path(os.path.commonpath(real))
+    return common if common.is_dir() else common.parent
+
+
+def load(path: Path | str | None, cache: Path | None = None) -> Settings:
     """The Settings in ``path``; the defaults when it is None. Raises SettingsError.
 
     ``cache`` is a folder for the validated form. Paths in the file are taken from its folder.
     """
     if path is None:
         return Settings()
+    path = Path(path)
     shown = os.path.relpath(path)
     try:
         data = path.read_bytes()
@@ -147,6 +157,7 @@ def _settings(plain: Mapping[str, Any], path: Path) -> Settings:
         values[name] = tuple(_seen(path.parent, one) for one in plain.get(name, ()))
     if plain.get("baseline"):
         values["baseline"] = _seen(path.parent, plain["baseline"])
+    values["phase"] = plain.get("phase") or ""
     return Settings(**{**values, "target": _targets(plain.get("target", {})), "file": os.path.relpath(path)})
 
 

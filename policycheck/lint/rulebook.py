@@ -53,7 +53,9 @@ class Rulebook(NamedTuple):
         return next((rule for rule in self.rules if name in (rule.id, rule.name)), None)
 
 
-class _File(NamedTuple):
+class RuleFile(NamedTuple):
+    """A file that looks like a rule, and the state by which a change shows."""
+
     name: str  # relative, '/' separated
     path: Path
     size: int
@@ -97,7 +99,7 @@ class _Folder:
     def run(self) -> None:
         known = _read_compiled(self.folder.compiled, self.key)
         kept: dict[str, Any] = {}
-        for file in _files(self.folder.path):
+        for file in files_of(self.folder.path):
             entry = known.get(file.name)
             if not (entry and entry["size"] == file.size and self._same_time(entry, file)):
                 entry = self._load(file, entry)
@@ -108,10 +110,10 @@ class _Folder:
         if kept != known and self.folder.compiled is not None and not self.folder.sealed:
             _write_compiled(self.folder.compiled, self.key, kept)
 
-    def _same_time(self, entry: Any, file: _File) -> bool:
+    def _same_time(self, entry: Any, file: RuleFile) -> bool:
         return self.folder.sealed or entry["mtime"] == file.mtime
 
-    def _load(self, file: _File, entry: Any) -> Any:
+    def _load(self, file: RuleFile, entry: Any) -> Any:
         """The compiled entry of ``file``; None when something is wrong with it."""
         shown = file.path.as_posix()
         if file.size > _MAX_BYTES:
@@ -138,7 +140,7 @@ class _Folder:
         return {"size": file.size, "mtime": file.mtime, "sha256": digest, "rule": as_json(loaded.rule)}
 
 
-def _files(folder: Path) -> Iterator[_File]:
+def files_of(folder: Path) -> Iterator[RuleFile]:
     """Every rule file below ``folder``, sorted by name."""
     found = []
     for above, folders, names in os.walk(folder):
@@ -148,7 +150,7 @@ def _files(folder: Path) -> Iterator[_File]:
                 path = Path(above, name)
                 state = path.stat() if path.exists() else None
                 size, mtime = (state.st_size, state.st_mtime_ns) if state else (0, 0)
-                found.append(_File(path.relative_to(folder).as_posix(), path, size, mtime))
+                found.append(RuleFile(path.relative_to(folder).as_posix(), path, size, mtime))
     yield from sorted(found)
 
 

@@ -41,6 +41,7 @@ class ExampleModel(BaseModel):
     context: str = ""
     params: dict[str, Any] = {}
     target: dict[str, str] = {}
+    skipped: bool = False  # the rule says that it can not decide here
     note: str = ""
 
 
@@ -57,6 +58,8 @@ class ExamplesModel(BaseModel):
             raise ValueError('a bad example lists its findings, as in findings: ["11:38 borrowingLimit"]')
         if any(example.findings for example in self.good):
             raise ValueError("a good example has no findings; move it to bad")
+        if any(example.skipped for example in self.bad):
+            raise ValueError("'skipped' goes with a good example: what is skipped has no findings")
         return self
 
 

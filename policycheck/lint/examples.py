@@ -1,0 +1,129 @@
+"""A rule's examples are its tests: each bad one gives exactly its findings, each good one none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from policycheck.lint.finding import Finding, LintResult
+from policycheck.lint.rule import Rule, Systems
+from policycheck.lint.rulebook import RuleFolder, files_of
+from policycheck.lint.rulefile import Source, load
+from policycheck.lint.rulemodel import ExampleModel, RuleModel
+from policycheck.lint.settings import Settings
+from policycheck.lint.written import Problem
+
+
+class LintTexts(Protocol):
+    """The whole pipe over texts in memory, as one scope."""
+
+    def __call__(
+        self,
+        texts: Mapping[str, str],
+        settings: Settings,
+        *,
+        inventory: Mapping[str, str] | None = None,
+        context: Mapping[str, str] | None = None,
+    ) -> LintResult:
+        """Findings of the rules that ``settings`` select, with ``settings.rules`` as own folders."""
+
+
+class Page(NamedTuple):
+    """A rule with all that its file says."""
+
+    rule: Rule
+    model: RuleModel
+    path: Path
+
+
+class Failure(NamedTuple):
+    """An example that does not come out as it says: ``bad[0]``, and the lines of the difference."""
+
+    rule: str
+    example: str
+    lines: tuple[str, ...]
+
+
+def pages(folder: RuleFolder, systems: Systems) -> tuple[list[Page], list[Problem]]:
+    """Every rule of ``folder`` with its examples, by id, and what is wrong with the other files."""
+    found: list[Page] = []
+    problems: list[Problem] = []
+    for file in files_of(folder.path):
+        shown = file.path.as_posix()
+        try:
+            text = file.path.read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            problems.append(Problem(shown, 1, 1, f"can not be read: {error}"))
+            continue
+        loaded = load(Source(file.name, shown, text, folder.own), systems)
+        problems.extend(loaded.problems)
+        if loaded.rule is not None and loaded.model is not None:
+            found.append(Page(loaded.rule, loaded.model, file.path))
+    return sorted(found, key=lambda page: page.rule.id), problems
+
+
+def check_page(page: Page, lint_texts: LintTexts, settings: Settings) -> list[Failure]:
+    """Run every example of ``page``. ``settings`` carries the user's own folders."""
+    failures = []
+    for kind in ("bad", "good"):
+        for at, example in enumerate(getattr(page.model.examples, kind)):
+            lines = run_example(page.rule, example, lint_texts, settings)
+            if lines:
+                failures.append(Failure(page.rule.id, f"{kind}[{at}]", tuple(lines)))
+    return failures
+
+
+def run_example(rule: Rule, example: ExampleModel, lint_texts: LintTexts, settings: Settings) -> list[str]:
+    """How the findings of ``rule`` differ from those that ``example`` promises; empty when not."""
+    result = lint_texts(
+        {"example.yaml": example.manifest},
+        _settings_for(rule, example, settings),
+        inventory={"inventory.yaml": example.inventory} if example.inventory else None,
+        context={"context.yaml": example.context} if example.context else None,
+    )
+    lines = [f"! {error.why}" for error in result.errors if error.rule == rule.id]
+    skips = [skip.why for skip in result.skipped if skip.rule == rule.id]
+    if skips and not example.skipped:
+        lines.extend(f"! the rule did not run: {why}" for why in skips)
+    if example.skipped and not skips:
+        lines.append("! the rule ran; the example says 'skipped: true'")
+    lines.extend(f"! {report.why}" for report in result.files if report.failed)
+    lines.extend(_difference(example.findings, [f for f in result.findings if f.rule == rule.id]))
+    return lines
+
+
+def _settings_for(rule: Rule, example: ExampleModel, settings: Settings) -> Settings:
+    # Only a run of all rules can tell that a suppression is idle.
+    alone = not any(code.startswith("suppression-") for code in rule.troubles)
+    return settings._replace(
+        select=(rule.id,) if alone else ("all",),
+        preview=True,
+        params={rule.id: example.params} if example.params else {},
+        target=tuple(f"{system}={version}" for system, version in sorted(example.target.items())),
+    )
+
+
+def _difference(expected: list[str], findings: list[Finding]) -> list[str]:
+    """Lines with ``-`` for what is missing and ``+`` for what is too much."""
+    left = list(findings)
+    missing = []
+    for want in expected:
+        position, _, path = want.partition(" ")
+        same = next((f for f in left if _position(f) == position and _ends(f.path, path)), None)
+        if same is None:
+            missing.append(f"- {want}")
+        else:
+            left.remove(same)
+    return [*missing, *(f"+ {_position(f)} {f.path}  ({f.message})" for f in left)]
+
+
+def _position(finding: Finding) -> str:
+    return f"{finding.place.span.line}:{finding.place.span.column}"
+
+
+def _ends(path: str, end: str) -> bool:
+    """Whether ``path`` is ``end``, or ends with it at a step; an empty ``end`` leaves it open."""
+    if not end or path == end:
+        return True
+    return path.endswith(end if end.startswith("[") else f".{end}")
