@@ -1,0 +1,139 @@
+"""What a text is when it is no Kubernetes object: a template, a fragment of documentation, another format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from policycheck.source.document import Path
+from policycheck.source.text import TextError
+
+_GO = re.compile(r"\{\{")
+_JINJA = re.compile(r"\{%[-+ ]")
+_TERRAFORM = re.compile(r"%\{[ ~]*(?:if|for|else|endif|endfor)\b")
+_PLACEHOLDER = re.compile(r"\$\{[^}\n]*\}")
+_OBJECT_LIKE = re.compile(r"^[ \t]*[\"']?(?:apiVersion|kind)[\"']?[ \t]*:", re.MULTILINE)
+# What authors of documentation put into YAML that a parser refuses.
+_ELISION = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?:\.\.\.|…|<[^<>\n]+>|\[\.\.\.\])[ \t]*$|[ \t]//[ \t]|^[ \t]*//", re.MULTILINE
+)
+_OTHER_TOOL = re.compile(r"^```|^#{1,6} .*\n(?:[^#\n:]+\n)+$", re.MULTILINE)
+_CHART_VALUE = re.compile(r"\{\{[^}]*\.(?:Values|Release|Chart|Capabilities)\b")
+_DOT_VALUE = re.compile(r"\{\{-?\s*\$?\.\w")
+# Text that is handed to a shell or a template engine at run time: placeholders in it are meant.
+_RUN_TIME = frozenset(
+    {"args", "command", "data", "stringData", "binaryData", "env", "annotations", "script", "source"}
+)
+_KUSTOMIZE = "kustomize.config.k8s.io/"
+
+_RENDER_GO = "Go template: render it first (helm template) and pass the result"
+_RENDER_JINJA = "Jinja template: render it first and pass the result"
+_RENDER_TERRAFORM = "Terraform template: render it first and pass the result"
+
+
+class NotChecked(NamedTuple):
+    """Why a text is not checked, and where that shows. ``failed``: it should have been readable."""
+
+    offset: int
+    why: str
+    failed: bool = False
+
+
+def judge_broken(text: str, error: TextError) -> NotChecked:
+    """Whether text that does not parse is a template, a fragment, something else, or simply wrong."""
+    if error.code in ("too-deep", "too-big", "alias-bomb", "control-character"):
+        return NotChecked(error.offset, error.why, failed=True)
+    template = _template_at(text)
+    if template is not None:
+        return template
+    if not _OBJECT_LIKE.search(text):
+        return NotChecked(
+            error.offset, f"not YAML ({error.why}), and nothing in it looks like a Kubernetes object"
+        )
+    elision = _ELISION.search(text) or _OTHER_TOOL.search(text)
+    if elision:
+        at = elision.start() + len(elision.group()) - len(elision.group().lstrip())
+        return NotChecked(
+            at, "documentation fragment: what stands for left-out or explained parts is no YAML"
+        )
+    return NotChecked(error.offset, error.why, failed=True)
+
+
+def _template_at(text: str) -> NotChecked | None:
+    found = [
+        NotChecked(match.start(), why)
+        for pattern, why in ((_JINJA, _RENDER_JINJA), (_GO, _RENDER_GO), (_TERRAFORM, _RENDER_TERRAFORM))
+        if (match := pattern.search(text))
+    ]
+    if found:
+        return min(found)
+    match = _PLACEHOLDER.search(text)
+    return NotChecked(match.start(), _placeholder(match.group())) if match else None
+
+
+def _placeholder(text: str) -> str:
+    return f"placeholder {text}: render it first (terraform, envsubst, flux build) and pass the result"
+
+
+def unrendered(text: str, value: Any) -> NotChecked | None:
+    """The first value of a parsed object that a template engine was to fill in; None for finished objects.
+
+    Placeholders in commands, environment, ConfigMap data and annotations are meant for run time.
+    """
+    if "${" not in text and "{{" not in text:
+        return None
+    stack: list[tuple[Path, Any]] = [((), value)]
+    while stack:
+        path, at = stack.pop()
+        if isinstance(at, str):
+            why = _unfilled(at, path)
+            if why:
+                return NotChecked(max(text.find(at), 0), why)
+        elif isinstance(at, dict):
+            stack.extend(((*path, k), v) for k, v in reversed(at.items()) if k not in _RUN_TIME)
+        elif isinstance(at, list):
+            stack.extend((path, v) for v in reversed(at))
+    return None
+
+
+def _unfilled(text: str, path: Path) -> str | None:
+    if "{{" in text and (
+        _CHART_VALUE.search(text) or (path[:1] == ("metadata",) and _DOT_VALUE.search(text))
+    ):
+        return _RENDER_GO
+    match = _PLACEHOLDER.search(text) if "${" in text else None
+    if match and (match.group() == text.strip() or path[:1] == ("metadata",)):
+        return _placeholder(match.group())
+    return None
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is meant to be a Kubernetes object, complete or not."""
+    if not isinstance(value, dict):
+        return False
+    version, kind = value.get("apiVersion"), value.get("kind")
+    if isinstance(version, str) and version.startswith(_KUSTOMIZE):
+        return False
+    if isinstance(kind, str) and kind[:1].isupper():
+        return True
+    return isinstance(value.get("metadata"), Mapping) and (version is not None or "spec" in value)
+
+
+def what_else(file: str, value: Any) -> str:
+    """What a value is that is no Kubernetes object, and what to do about it."""
+    name = file.rsplit("/", 1)[-1].lower()
+    if not isinstance(value, dict):
+        return f"a {'list' if isinstance(value, list) else 'single value'}, no Kubernetes object"
+    version = value.get("apiVersion")
+    if name in ("kustomization.yaml", "kustomization.yml") or (
+        isinstance(version, str) and version.startswith(_KUSTOMIZE)
+    ):
+        return "kustomization: its folder is checked by building it (kustomize build)"
+    if name in ("chart.yaml", "chart.yml"):
+        return "chart description: its folder is checked by rendering it (helm template)"
+    if "values" in name:
+        return "chart values, no Kubernetes object"
+    if "jobs" in value and ("on" in value or "true" in value):
+        return "workflow of a forge, no Kubernetes object"
+    return "no Kubernetes object: neither apiVersion nor kind"
