@@ -228,4 +228,4 @@ def errors_of_use() -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith("policycheck."):
             raise
-        raise usage_error(str(error)) from error
+        raise click.ClickException(str(error)) from error
