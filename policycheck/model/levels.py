@@ -7,11 +7,11 @@ tools come first and names that speak of racks, blocks and the like are taken as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from policycheck.model.capacity import HOSTNAME, Domain, domains
-from policycheck.model.inventory import Node
+from policycheck.model.inventory import NONE, Node
 
 # Widest to tightest. AWS counts layers from the spine (3 is nearest to the host), topograph from
 # the host (tier-0 is nearest). Sources: AWS "EC2 instance topology", GKE "Topology Aware Scheduling",
@@ -91,9 +91,17 @@ def candidates(nodes: Iterable[Node], resource: str) -> tuple[Level, ...]:
         carried = sum(n.machines for n in carriers)
         values = carried if key == HOSTNAME else len({n.labels[key] for n in carriers})
         lacking = sum(n.machines for n in chosen) - carried
-        split = domains(carriers, (key,), resource)[0] if key != HOSTNAME else ()
-        found.append(Level(key, carried, lacking, values, split))
+        found.append(Level(key, carried, lacking, values, _split(carriers, key, resource)))
     return tuple(sorted(found, key=_order))
+
+
+def _split(carriers: Sequence[Node], key: str, resource: str) -> tuple[Domain, ...]:
+    """Each value with what it holds; one whose nodes are all out of use holds nothing."""
+    if key == HOSTNAME:
+        return ()
+    known = {d.values[0]: d for d in domains(carriers, (key,), resource)[0]}
+    every = sorted({node.labels[key] for node in carriers})
+    return tuple(known.get(value, Domain((value,), NONE, NONE)) for value in every)
 
 
 def _order(level: Level) -> tuple[int, int, str]:

@@ -110,13 +110,13 @@ def _names_host(node: Node, key: str, value: str) -> bool:
 
 def _group(node: Node, dropped: frozenset[str]) -> dict[str, Any]:
     """A node as its group's entry, without the number of machines. Empty fields are left out."""
-    is_pool = node.source in ("pool", "elastic") and node.most != 1
+    is_pool = node.source in ("pool", "elastic")
     labels = {k: v for k, v in sorted(node.labels.items()) if k not in dropped}
     if not is_pool:
         labels = {k: v for k, v in labels.items() if not _names_host(node, k, v)}
     fields: dict[str, Any] = {
         "name": node.name if is_pool else "",
-        "source": node.source if node.source in ("elastic", "table", "slices") else "",
+        "source": node.source if node.source in ("pool", "elastic", "table", "slices") else "",
         "hosts": HOSTNAME in node.labels,
         "notReady": not node.ready,
         "cordoned": node.unschedulable,

@@ -51,7 +51,8 @@ def read(
     if seen is None:
         return None, ()
     found, odd = _weigh(seen)
-    return found, tuple(dict.fromkeys(odd + _common_oddities(seen, found)))
+    beside = _beside(allocatable or capacity or {})
+    return found, tuple(dict.fromkeys(odd + _common_oddities(seen, found) + beside))
 
 
 def _see(
@@ -343,6 +344,17 @@ def _offered(seen: _Seen, physical: Range) -> Range:
     return Range(0, min(bounds) if bounds else None, why)
 
 
+def _beside(amounts: Amounts) -> list[str]:
+    """What the node offers beside its GPUs and what may be taken for more of them."""
+    odd = []
+    for resource, number in sorted(amounts.items()):
+        if number > 0 and resources.is_network(resource):
+            odd.append(f"{number} {resource} beside the GPUs are network devices, not GPUs")
+        elif number > 0 and resource in resources.RESTATED:
+            odd.append(f"{resource} is {resources.RESTATED[resource]}: not counted again")
+    return odd
+
+
 def _common_oddities(seen: _Seen, found: Accelerators) -> list[str]:
     told, odd = seen.told, list[str]()
     if told.strategy == "single" and not told.profile and not told.is_invalid:
@@ -356,6 +368,8 @@ def _common_oddities(seen: _Seen, found: Accelerators) -> list[str]:
             f"capacity is {seen.held} {seen.resource}, allocatable {seen.offered}: "
             f"{seen.held - seen.offered} unhealthy or held back"
         )
+    if told.model_source and found.model and seen.resource != resources.NVIDIA:
+        return odd  # the label publishers of other vendors measure, too
     if told.model_source and found.model:
         odd.append(f"model {found.model} is told by {told.model_source}; gpu.product is not published")
     elif found.model_source:

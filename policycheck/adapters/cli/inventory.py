@@ -1,0 +1,147 @@
+"""``policycheck inventory``: what an inventory holds, and what is odd about it."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from policycheck.adapters.cli import common, exitcode
+
+if TYPE_CHECKING:
+    from policycheck.source.document import FileReport
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".csv")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+
+
+@click.command("inventory")
+@click.argument("path", nargs=-1, required=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="text")
+@click.option(
+    "--write",
+    metavar="FILE",
+    help="Write the compact form: sorted, without host names and annotations, dated, fit to be committed.",
+)
+@click.option("--dated", metavar="YYYY-MM-DD", help="The day that --write puts down; today.")
+@click.option(
+    "--columns",
+    metavar="ROLE=NAME,...",
+    help="Columns of a table, as in name=sn,gpus=gpu,model=model,cpu_milli=cpu_milli.",
+)
+@common.look_options
+def inventory(  # noqa: PLR0917 - one parameter an option
+    path: tuple[str, ...],
+    form: str,
+    write: str | None,
+    dated: str | None,
+    columns: str | None,
+    output: str | None,
+    color: str,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """What the inventory holds: nodes, physical and schedulable GPUs, models, topology, what is odd.
+
+    PATH: files, folders, globs, or - for standard input: `kubectl get nodes -o json`, ResourceSlices, a CSV
+    table, a pool file, the file of --write, eksctl, Karpenter, GKE and Cluster API pools.
+    """
+    if dated is not None and not _DAY.match(dated):
+        raise common.usage_error(f"--dated is {dated!r}; write a day as YYYY-MM-DD")
+    told = _columns(columns)
+    files = dict(_files(path))
+    missing = [given for given in path if not _exists(given)]
+    if missing:
+        common.say(f"policycheck: nothing at {', '.join(missing)}\n")
+    from policycheck.report.inventory import render_json, render_text
+    from policycheck.systems.core import inventory as reader
+
+    found, reports = reader.load(tuple(files), common.reader(), columns=told)
+    reports = tuple(_forgiven(report, explicit=files.get(report.file, True)) for report in reports)
+    if found.known:
+        _write(write, found, dated)
+        style = common.style_for(None if output else sys.stdout, color, quiet=quiet, verbose=verbose)
+        text = render_json(found, reports) if form == "json" else render_text(found, reports, style)
+        common.emit(text, output)
+    elif form == "json":
+        common.emit(render_json(found, reports), output)
+    _complain(reports, known=found.known, form=form)
+    is_unread = bool(missing) or not found.known or any(report.failed for report in reports)
+    return exitcode.UNREAD if is_unread else exitcode.OK
+
+
+def _columns(text: str | None) -> dict[str, str] | None:
+    if not text:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(role and name for role, _, name in pairs):
+        raise common.usage_error(f"--columns is {text!r}; write ROLE=NAME pairs, as in name=sn,gpus=gpu")
+    from policycheck.systems.core.tables import ROLES
+
+    unknown = [role for role, _, _ in pairs if role not in ROLES]
+    if unknown:
+        raise common.usage_error(f"--columns: no role {unknown[0]!r}; there are {', '.join(ROLES)}")
+    return {role: name for role, _, name in pairs}
+
+
+def _exists(given: str) -> bool:
+    return given == "-" or os.path.exists(given) or bool(glob.glob(given, recursive=True))  # noqa: PTH110, PTH207 - cold start
+
+
+def _files(paths: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    """Every file, and whether it was named by the user rather than found in a folder."""
+    for given in paths:
+        if given == "-":
+            yield common.STDIN_NAME, True
+            continue
+        is_there = os.path.exists(given)  # noqa: PTH110 - cold start
+        for one in [given] if is_there else sorted(glob.glob(given, recursive=True)):  # noqa: PTH207 - the same
+            if os.path.isdir(one):  # noqa: PTH112 - the same
+                yield from ((file, False) for file in _walk(one))
+            else:
+                yield one.replace(os.sep, "/"), True
+
+
+def _walk(folder: str) -> Iterator[str]:
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.lower().endswith(_SUFFIXES):
+                yield f"{at}/{name}".replace(os.sep, "/").replace("//", "/")
+
+
+def _forgiven(report: FileReport, *, explicit: bool) -> FileReport:
+    """A file that merely stood in a folder and is no inventory is said, and is no failure."""
+    is_other = report.failed and not explicit and report.state == "notChecked"
+    is_known = "no inventory" in report.why or report.why.startswith("not read yet")
+    return report._replace(failed=False) if is_other and is_known else report
+
+
+def _write(target: str | None, found: object, dated: str | None) -> None:
+    if not target:
+        return
+    from policycheck.model.inventory import Inventory
+    from policycheck.systems.core import compact
+
+    assert isinstance(found, Inventory)  # noqa: S101 - ours
+    common.emit(compact.write(found, dated or common.today()), target)
+    common.say(f"wrote {target}\n")
+
+
+def _complain(reports: tuple[FileReport, ...], *, known: bool, form: str) -> None:
+    """Messages to standard error: the text report tells of unread files itself."""
+    if known and form == "text":
+        return
+    for report in reports:
+        if report.state != "checked":
+            place = f"{report.file}:{report.line}" if report.line else report.file
+            common.say(f"{place}: {report.why}\n")
+    if not known:
+        from policycheck.systems.core.formats import ACCEPTED
+
+        common.say(f"policycheck: no node in what was given. Accepted are {ACCEPTED}\n")
