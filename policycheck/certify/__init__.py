@@ -1,0 +1,1 @@
+"""Claims about a cluster, their verdicts, and the certificate."""
