@@ -116,6 +116,14 @@ def read_json(text: str, depth: int) -> list[JsonValue]:
     return values
 
 
+def json_end(text: str, at: int) -> int:
+    """Where the JSON value that begins at an offset ends; the text's end when it is none."""
+    try:
+        return json.JSONDecoder().raw_decode(text, at)[1]
+    except (ValueError, RecursionError):
+        return len(text)
+
+
 def looks_like_json(text: str) -> bool:
     """Whether the first thing in the text is a `{` or `[`."""
     lead = _LEAD.match(text)

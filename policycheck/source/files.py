@@ -1,0 +1,157 @@
+"""From what the user names on the command line to the files that are read."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from policycheck.source.document import FileReport
+from policycheck.source.yamldoc import LIMITS, ParsedFile, parse
+
+STDIN = "<stdin>"
+SUFFIXES = (".yaml", ".yml", ".json")
+# Other people's packages and caches; hidden folders (.git, .venv, ..data of mounted ConfigMaps) go anyway.
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+_FOLDER_DEPTH = 64
+
+ReadBytes = Callable[[str], bytes]
+
+
+class Expanded(NamedTuple):
+    """The files that PATH... stand for, sorted, each once.
+
+    ``troubles`` accounts for what was named or met but can not be read. ``unmatched`` are the arguments
+    that stand for nothing: no such file, an empty folder, a pattern that matches none.
+    """
+
+    files: tuple[str, ...]
+    troubles: tuple[FileReport, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+
+def expand(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> Expanded:
+    """The files behind files, folders, patterns and ``-``.
+
+    Folders are walked for ``suffixes``; a file named by itself is taken whatever its suffix. A file that is
+    reached twice, by a link or by two arguments, is taken once, under the name that sorts first.
+    """
+    named: set[str] = set()
+    troubles: dict[str, FileReport] = {}
+    unmatched = []
+    for path in paths:
+        found = _one(path, suffixes)
+        for entry in found:
+            if isinstance(entry, FileReport):
+                troubles[entry.file] = entry
+            else:
+                named.add(entry)
+        if not found:
+            unmatched.append(path)
+    files: dict[str, str] = {}
+    for name in sorted(named):
+        files.setdefault(name if name == STDIN else os.path.realpath(name), name)
+    return Expanded(
+        tuple(files.values()), tuple(troubles[name] for name in sorted(troubles)), tuple(unmatched)
+    )
+
+
+def walk(folder: str, suffixes: tuple[str, ...] = SUFFIXES) -> Iterator[str | FileReport]:
+    """The files of a folder and those beneath it, in no promised order; a report for what can not be read.
+
+    Links to folders are followed, each real folder once, so that a link to a parent does not loop.
+    """
+    seen: set[str] = set()
+    waiting = [(clean(folder), 0)]
+    while waiting:
+        at, depth = waiting.pop()
+        real = os.path.realpath(at)
+        if real in seen or depth > _FOLDER_DEPTH:
+            continue
+        seen.add(real)
+        try:
+            entries = sorted(os.scandir(at), key=lambda entry: entry.name)
+        except OSError as error:
+            yield unreadable(at, error)
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            name = clean(os.path.join(at, entry.name))  # noqa: PTH118 - os.path throughout: pathlib costs start-up
+            if entry.is_dir():
+                if entry.name not in SKIPPED_FOLDERS:
+                    waiting.append((name, depth + 1))
+            elif entry.name.endswith(suffixes):
+                report = _why_not(name)
+                yield report or name
+
+
+def clean(path: str) -> str:
+    """A path as it is shown: without ``./`` and doubled separators, '/' separated."""
+    return os.path.normpath(path).replace(os.sep, "/")
+
+
+class Reader:
+    """Reads files by the name that expand gave; standard input is read once and kept.
+
+    Reads one byte more than a file may have, so that parse can tell that it is too large.
+    """
+
+    def __init__(self, stdin: Callable[[], bytes] | None = None, size: int = LIMITS.size) -> None:
+        self._stdin = stdin
+        self._kept: bytes | None = None
+        self._size = size
+
+    def __call__(self, file: str) -> bytes:
+        """The bytes of a file. Raises OSError."""
+        if file != STDIN:
+            with open(file, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
+                return stream.read(self._size + 1)
+        if self._kept is None:
+            if self._stdin is None:
+                raise OSError("there is no standard input here")
+            self._kept = self._stdin()
+        return self._kept
+
+
+def load(file: str, read: ReadBytes) -> ParsedFile:
+    """A file read and parsed; one that can not be read is accounted for as failed."""
+    try:
+        data = read(file)
+    except OSError as error:
+        return ParsedFile((), unreadable(file, error))
+    return parse(file, data)
+
+
+def unreadable(file: str, error: OSError) -> FileReport:
+    """The account of a file that the system does not let us read."""
+    return FileReport(file, "notChecked", None, f"can not be read: {error.strerror or error}", failed=True)
+
+
+def _one(path: str, suffixes: tuple[str, ...]) -> list[str | FileReport]:
+    """What one argument stands for; empty when nothing."""
+    if path == "-":
+        return [STDIN]
+    if os.path.isdir(path):
+        return list(walk(path, suffixes))
+    if os.path.lexists(path):
+        name = clean(path)
+        return [_why_not(name, named=True) or name]
+    found: list[str | FileReport] = []
+    if glob.has_magic(path):
+        for match in sorted(glob.glob(path, recursive=True)):
+            found.extend(_one(match, suffixes))
+    return found
+
+
+def _why_not(file: str, *, named: bool = False) -> FileReport | None:
+    """Why a path is no file to read; pipes are read when the user names them (``<(command)``)."""
+    try:
+        mode = os.stat(file).st_mode
+    except OSError as error:
+        return unreadable(file, error)
+    if stat.S_ISREG(mode) or (named and stat.S_ISFIFO(mode)):
+        return None
+    return FileReport(file, "notChecked", None, "can not be read: neither a file nor a folder", failed=True)
