@@ -1,6 +1,6 @@
 """Field tables as protobuf descriptors: what expressions are type-checked against.
 
-protobuf is imported by this module alone, and this module only when an expression is compiled.
+This module is imported only when an expression is compiled.
 What has no counterpart in protobuf (int-or-string, a quantity, a list in a list) becomes a
 ``google.protobuf.Value``, which CEL treats as dynamic.
 """
