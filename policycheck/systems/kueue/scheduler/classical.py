@@ -42,7 +42,7 @@ def targets(contest: Contest, local_use: Use | None, trace: Trace | None = None)
     for borrowing in _attempts(contest, others=bool(near or far), hierarchical=bool(far)):
         found = _try(contest, candidates, borrowing=borrowing)
         if trace is not None:
-            _explain(contest, candidates, found, trace)
+            _explain(candidates, found, trace)
         if found:
             return found
     return []
@@ -166,7 +166,7 @@ def _try(contest: Contest, candidates: list[_Candidate], *, borrowing: bool) -> 
     return []
 
 
-def _explain(contest: Contest, candidates: list[_Candidate], found: list[Target], trace: Trace) -> None:
+def _explain(candidates: list[_Candidate], found: list[Target], trace: Trace) -> None:
     trace.clear()
     reasons = {victim.id: reason for victim, reason in found}
     for candidate in candidates:

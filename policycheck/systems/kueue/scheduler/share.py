@@ -35,6 +35,12 @@ class Shares:
         self._cells: dict[int, list[tuple[int, str]]] = {}
         self._lendable: dict[int, dict[str, int]] = {}
 
+    def on(self, tree: Tree) -> Shares:
+        """Shares of the same tree with other usage; what is known of quotas is kept."""
+        other = Shares(tree)
+        other._cells, other._lendable = self._cells, self._lendable
+        return other
+
     def cells(self, node: int) -> list[tuple[int, str]]:
         """The cells that ``node`` has a quota for, with their resource."""
         found = self._cells.get(node)

@@ -1,0 +1,75 @@
+"""``policycheck simulate``: recorded situations now, admission over time later."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+_USAGE = 2
+_UNREADABLE = 3
+
+
+@click.command()
+@click.option(
+    "--case",
+    "cases",
+    multiple=True,
+    metavar="FILE",
+    help="Recorded situations (JSON, JSON lines; may be gzipped).",
+)
+@click.option("--format", "form", type=click.Choice(["json"]), default="json", show_default=True)
+@click.argument("paths", nargs=-1, metavar="[FILE]...")
+def simulate(cases: tuple[str, ...], form: str, paths: tuple[str, ...]) -> None:  # noqa: ARG001 - one format so far
+    """Decide recorded situations: one JSON object a line out for each one in."""
+    if not cases:
+        click.echo(
+            "policycheck simulate: admission over time is not built yet; give recorded situations with --case FILE",
+            err=True,
+        )
+        sys.exit(_USAGE)
+    failed = False
+    for path in (*cases, *paths):
+        failed = not _file(path) or failed
+    sys.exit(_UNREADABLE if failed else 0)
+
+
+def _file(path: str) -> bool:
+    """Answer all situations of one file; False when some could not be read."""
+    import json
+
+    from policycheck.systems.kueue.case import run
+
+    try:
+        lines = list(_situations(path))
+    except (OSError, ValueError) as error:
+        click.echo(f"policycheck simulate: {path}: {error}", err=True)
+        return False
+    good = True
+    for where, raw in lines:
+        try:
+            case = json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            click.echo(f"policycheck simulate: {path}, {where}: not JSON: {error}", err=True)
+            good = False
+            continue
+        if not isinstance(case, dict):
+            click.echo(f"policycheck simulate: {path}, {where}: a situation is a JSON object", err=True)
+            good = False
+            continue
+        click.echo(json.dumps(run(case), sort_keys=True))
+    return good
+
+
+def _situations(path: str) -> list[tuple[str, str]]:
+    """(where, text) of every situation: the whole of a ``.json`` file, each line of any other."""
+    import gzip
+    from pathlib import Path
+
+    data = Path(path).read_bytes()
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    text = data.decode()
+    if path.removesuffix(".gz").endswith(".json"):
+        return [("the whole file", text)]
+    return [(f"line {n}", line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]

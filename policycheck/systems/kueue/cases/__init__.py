@@ -1,0 +1,1 @@
+"""Handlers of recorded situations, one module for each way of asking."""

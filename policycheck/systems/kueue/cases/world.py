@@ -1,0 +1,127 @@
+"""The objects of a recorded situation as typed state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from policycheck.model.amount import QuantityError, amount
+from policycheck.model.facts import Trouble
+from policycheck.systems.core.podspec import items, labels, mapping, text
+from policycheck.systems.kueue import configuration as configuring
+from policycheck.systems.kueue import model, read
+from policycheck.systems.kueue.case import Case
+from policycheck.systems.kueue.scheduler.compile import compile_session
+from policycheck.systems.kueue.scheduler.limits import LimitRule
+from policycheck.systems.kueue.scheduler.moment import moment
+from policycheck.systems.kueue.scheduler.session import Session
+from policycheck.systems.kueue.target import LATEST, Target
+
+
+class World(NamedTuple):
+    """Everything a case says about the cluster."""
+
+    objects: model.KueueObjects
+    namespaces: Mapping[str, Mapping[str, str]]
+    limit_rules: tuple[LimitRule, ...]
+    target: Target
+    now: int
+    nodes: tuple[Mapping[str, Any], ...]
+
+
+def configuration(case: Case) -> model.Configuration:
+    """The Configuration that a case's short form means."""
+    raw = mapping(case.get("configuration"))
+    fair = raw.get("fairSharing")
+    made = configuring.configuration(
+        {
+            "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+            "resources": {**mapping(raw.get("resources")), **_strategy(raw)},
+            "admissionFairSharing": raw.get("admissionFairSharing") or None,
+            "fairSharing": fair if isinstance(fair, dict) else (True if fair else None),
+            "waitForPodsReady": {
+                "requeuingStrategy": {"timestamp": raw.get("podsReadyRequeuingTimestamp") or "Eviction"}
+            },
+        },
+        [],
+    )
+    return made
+
+
+def _strategy(raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {"quotaCheckStrategy": raw["quotaCheckStrategy"]} if raw.get("quotaCheckStrategy") else {}
+
+
+def target(case: Case) -> Target:
+    """The version that was recorded, with the case's gates."""
+    return Target(LATEST, {str(k): v is True for k, v in mapping(case.get("featureGates")).items()}, False)
+
+
+def amounts(raw: object) -> list[tuple[tuple[str, str], int]]:
+    """A list of ``{flavor, resource, amount}``."""
+    found = (mapping(a) for a in items(raw))
+    return [((text(a.get("flavor")), text(a.get("resource"))), int(a.get("amount", 0))) for a in found]
+
+
+def read_world(case: Case) -> World:
+    """The typed state of a case's objects."""
+    troubles: list[Trouble] = []
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for value in items(case.get("objects")):
+        kinds.setdefault(text(mapping(value).get("kind")), []).append(mapping(value))
+
+    def named(kind: str, reader: Any) -> dict[str, Any]:
+        return {t.name: t for t in (reader(v, troubles) for v in kinds.get(kind, ()))}
+
+    workloads = [read.workload(v, troubles) for v in kinds.get("Workload", ())]
+    local = [read.local_queue(v, troubles) for v in kinds.get("LocalQueue", ())]
+    objects = model.KueueObjects(
+        cluster_queues=named("ClusterQueue", read.cluster_queue),
+        cohorts=named("Cohort", read.cohort),
+        local_queues={(q.namespace, q.name): q for q in local},
+        flavors=named("ResourceFlavor", read.resource_flavor),
+        topologies=named("Topology", read.topology),
+        checks=named("AdmissionCheck", read.admission_check),
+        workloads={(w.namespace, w.name): w for w in workloads},
+        configuration=configuration(case),
+    )
+    namespaces = {
+        read.name(v): labels(mapping(v.get("metadata")).get("labels")) for v in kinds.get("Namespace", ())
+    }
+    return World(
+        objects,
+        namespaces,
+        tuple(_limit_rules(kinds.get("LimitRange", ()))),
+        target(case),
+        moment(text(case.get("now"))),
+        tuple(kinds.get("Node", ())),
+    )
+
+
+def _limit_rules(values: Iterable[Mapping[str, Any]]) -> Iterable[LimitRule]:
+    for value in values:
+        for raw in items(mapping(value.get("spec")).get("limits")):
+            entry = mapping(raw)
+            yield LimitRule(
+                read.namespace(value),
+                text(entry.get("type")),
+                _resources(entry.get("max")),
+                _resources(entry.get("min")),
+            )
+
+
+def _resources(raw: object) -> dict[str, int]:
+    found = {}
+    for name, value in mapping(raw).items():
+        try:
+            found[str(name)] = amount(str(name), value)
+        except QuantityError:
+            continue
+    return found
+
+
+def open_session(world: World) -> Session:
+    """The compiled session of a world."""
+    return compile_session(
+        world.objects, world.namespaces, world.target, limit_rules=world.limit_rules, now=world.now
+    )

@@ -1,0 +1,94 @@
+"""Copies and canonical forms of a session's state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policycheck.systems.kueue.quota import Tree
+from policycheck.systems.kueue.scheduler.state import Item, Kin, Queue
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.session import Session
+
+
+def with_usage(tree: Tree, usage: list[int]) -> Tree:
+    """The same tree with usage of its own."""
+    other = Tree.__new__(Tree)
+    for name in Tree.__slots__:
+        setattr(other, name, getattr(tree, name))
+    other.usage = usage
+    return other
+
+
+def fork(session: Session) -> Session:
+    """An independent copy of ``session``."""
+    from policycheck.systems.kueue.scheduler.session import Session as Made
+
+    items = {name: item.copy() for name, item in session.items.items()}
+    queues = {name: _copy_queue(queue, items) for name, queue in session.queues.items()}
+    for item in items.values():
+        if item.queue is not None:
+            item.queue = queues[item.queue.name]
+    ledger = session.ledger.copy() if session.ledger is not None else None
+    trees = [with_usage(t, t.usage.copy()) for t in session.trees]
+    shares = tuple(s.on(t) for s, t in zip(session.world.shares, trees, strict=True))
+    other = Made(session.world._replace(shares=shares), trees, queues, ledger, session.now)
+    other.number = session.number
+    other.items = items
+    other.victims = [items[v.id] for v in session.victims if v.id in items]
+    other.busy = {name: queues[name] for name in session.busy}
+    other.stamps = session.stamps.copy()
+    return other
+
+
+def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
+    other = Queue.__new__(Queue)
+    for name in Queue.__slots__:
+        setattr(other, name, getattr(queue, name))
+    other.holders = {name: items[name] for name in queue.holders}
+    other.moved = dict(queue.moved)
+    other.order = queue.order.copy()
+    other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
+    other.kin = {}
+    for key, kin in queue.kin.items():
+        made = other.kin[key] = Kin(kin.priority, kin.local)
+        made.active = [(*e[:4], items[e[4].id]) for e in kin.active if e[3] == e[4].ticket]
+        made.parked = [(*e[:4], items[e[4].id]) for e in kin.parked if e[3] == e[4].ticket]
+        made.size = kin.size
+    return other
+
+
+def state(session: Session) -> tuple[object, ...]:
+    """Everything that later decisions depend on, in one canonical form.
+
+    Of reservation times only the order counts: it decides between victims.
+    """
+    held = sorted((i for i in session.items.values() if i.reserved), key=lambda i: (i.reserved_at, i.id))
+    rank: dict[int, int] = {}
+    for item in held:
+        rank.setdefault(item.reserved_at, len(rank))
+    rows: list[tuple[object, ...]] = []
+    for name in sorted(session.items):
+        item = session.items[name]
+        scan = None if item.scan is None else tuple(tuple(sorted(s.items())) for s in item.scan)
+        fresh = item.queue is not None and item.scan_generation == item.queue.generation
+        rows.append(
+            (
+                name,
+                item.place,
+                item.priority,
+                item.time,
+                item.shape.number,
+                scan,
+                fresh,
+                item.reserved and rank[item.reserved_at],
+                item.evicted,
+                item.amounts,
+            )
+        )
+    queues = tuple(
+        (name, q.preemptor.id if q.preemptor else "", tuple(sorted(q.moved)))
+        for name, q in sorted(session.queues.items())
+    )
+    ledger = session.ledger.state() if session.ledger is not None else ()
+    return tuple(rows), queues, ledger
