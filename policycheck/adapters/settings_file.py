@@ -7,13 +7,13 @@ compiled rules.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from policycheck.lint import keep
 from policycheck.lint.settings import ClusterScope, PathIgnore, Settings
 from policycheck.lint.written import Problem, Written, WrittenError, read
 
@@ -76,10 +76,10 @@ def load(path: Path | str | None, cache: Path | None = None) -> Settings:
         raise SettingsError([Problem(shown, 1, 1, why)]) from None
     digest = hashlib.sha256(b"%d %s " % (_FORMAT, path.name.encode()) + data).hexdigest()
     kept = cache / f"settings-{digest[:32]}.json" if cache else None
-    plain = _kept(kept)
-    if plain is None:
+    plain = keep.read(kept)
+    if not plain:
         plain = _validate(data, path, shown)
-        _keep(kept, plain)
+        keep.write(kept, plain)
     return _settings(plain, path)
 
 
@@ -180,26 +180,3 @@ def _seen(folder: Path, path: str) -> str:
     if ":" in path.split("/", maxsplit=1)[0] or Path(path).is_absolute():
         return path
     return Path(os.path.relpath(folder / path)).as_posix()
-
-
-def _kept(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
-    try:
-        kept = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return kept if isinstance(kept, dict) else None
-
-
-def _keep(path: Path | None, plain: dict[str, Any]) -> None:
-    """Keep the validated form; a folder that can not be written costs only time."""
-    if path is None:
-        return
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(plain, sort_keys=True), encoding="utf-8")
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)

@@ -7,12 +7,12 @@ the same (as git does), else when its sha256 is; only what is really new is read
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from policycheck.lint import keep
 from policycheck.lint.cel import ENGINE
 from policycheck.lint.rule import Rule, Systems, as_json, from_json
 from policycheck.lint.written import Problem
@@ -107,8 +107,8 @@ class _Folder:
                 kept[file.name] = entry
                 self.digests.append(f"{file.name} {entry['sha256']}")
                 self.rules.append(from_json(entry["rule"]))
-        if kept != known and self.folder.compiled is not None and not self.folder.sealed:
-            _write_compiled(self.folder.compiled, self.key, kept)
+        if kept != known and not self.folder.sealed:
+            keep.write(self.folder.compiled, {"key": self.key, "files": kept})
 
     def _same_time(self, entry: Any, file: RuleFile) -> bool:
         return self.folder.sealed or entry["mtime"] == file.mtime
@@ -180,28 +180,11 @@ def _shown(rule: Rule, folders: tuple[RuleFolder, ...]) -> str:
 
 def _read_compiled(path: Path | None, key: str) -> dict[str, Any]:
     """The entries of a compiled form; empty when there is none, or one of another make."""
-    if path is None:
-        return {}
-    try:
-        compiled = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(compiled, dict) or compiled.get("key") != key:
+    compiled = keep.read(path)
+    if compiled.get("key") != key:
         return {}
     files: dict[str, Any] = compiled.get("files") or {}
     return files if all(entry.keys() >= _ENTRY for entry in files.values()) else {}
-
-
-def _write_compiled(path: Path, key: str, files: dict[str, Any]) -> None:
-    """Keep the compiled form, whole or not at all; a folder that can not be written costs only time."""
-    text = json.dumps({"key": key, "files": files}, sort_keys=True, separators=(",", ":"))
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
 
 
 def seal(folder: Path, target: Path, systems: Systems, stamp: str = "") -> Rulebook:

@@ -104,7 +104,7 @@ spec:
 """
 
 
-def rule(**changes: object) -> str:
+def changed(**changes: object) -> str:
     """RULE with keys replaced (None takes a key away), as JSON, which is YAML too."""
     import json
 
@@ -214,3 +214,23 @@ def world(tmp_path: Path) -> World:
     folder = tmp_path / "rules"
     folder.mkdir()
     return World(folder)
+
+
+@pytest.fixture
+def systems() -> Systems:
+    return SYSTEMS
+
+
+@pytest.fixture
+def rule_text() -> str:
+    return RULE
+
+
+@pytest.fixture
+def queue() -> str:
+    return QUEUE
+
+
+@pytest.fixture
+def rule() -> Callable[..., str]:
+    return changed
