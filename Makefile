@@ -81,7 +81,7 @@ docs: $(BASE) ## pages that are made from the rules
 .PHONY: constraints
 constraints: $(DEV) ## pin what is installed now
 	{ sed -n 1p constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --all \
-		| grep -v -i -E '^(pip|setuptools|wheel|policycheck|editables)\b'; } > constraints.new
+		| grep -v -i -E '^(pip|setuptools|wheel|policycheck)\b'; } > constraints.new
 	mv constraints.new constraints.txt
 
 .PHONY: clean
