@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from policycheck.model.cluster import Linker
@@ -15,6 +17,7 @@ SYSTEMS = ("core", "ray", "kueue")  # in the order in which they are linked
 _OTHER_CHECKS = ("gpu",)  # systems without kinds of their own
 
 
+@lru_cache(maxsize=1024)
 def _system_of(group: str, kind: str) -> str:
     for name in SYSTEMS:
         if (group, kind) in import_module(f"policycheck.systems.{name}").KINDS:
@@ -91,3 +94,14 @@ def resolve(check: str) -> Callable[..., Any] | None:
         return None
     found = getattr(module, name, None)
     return found if callable(found) and not name.startswith("_") else None
+
+
+def stamp() -> str:
+    """Changes when a field table may have changed: sizes and times of the modules that hold them."""
+    parts = []
+    for name in SYSTEMS:
+        file = Path(__file__).parent / name / "fields.py"
+        if file.is_file():
+            state = file.stat()
+            parts.append(f"{name}:{state.st_size}:{state.st_mtime_ns}")
+    return " ".join(parts)

@@ -1,0 +1,130 @@
+"""The use cases: the only package that knows the whole pipe.
+
+``load`` gives the linked clusters, ``lint`` the findings; each is a few lines over the modules
+beside: ``gather`` (text to documents), ``book`` (rules and what lint may know of systems) and
+``target`` (which version of which system is assumed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.app.book import rulebook, systems
+from policycheck.app.gather import Gathered, Sources, gather
+from policycheck.model.cluster import Cluster, link
+
+if TYPE_CHECKING:
+    from policycheck.lint.finding import LintResult, RuleError
+    from policycheck.lint.rulebook import Rulebook
+    from policycheck.lint.settings import Settings, Target
+    from policycheck.source.document import Span
+    from policycheck.source.spans import Spans
+
+__all__ = ["RulePackError", "Sources", "Unread", "lint", "lint_texts", "load", "rulebook", "systems"]
+
+
+class RulePackError(ValueError):
+    """Rule files that are not in order; each problem with file and line. Exit code 2."""
+
+
+class Unread(NamedTuple):
+    """Nothing was there to read: the arguments that stand for no file."""
+
+    arguments: tuple[str, ...]
+
+
+def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
+    """One linked Cluster a scope."""
+    return tuple(_link(scope) for scope in gather(sources, settings))
+
+
+def _link(scope: Gathered) -> Cluster:
+    from policycheck.systems.registry import linkers
+
+    cluster = link(scope.name, scope.entries, linkers())
+    if not scope.hardware.known:
+        return cluster
+    from policycheck.systems.core.inventory import merge
+
+    merged = merge((cluster.inventory, scope.hardware))
+    return Cluster(cluster.scope, cluster.index, cluster.linkers, cluster.systems, merged)
+
+
+def lint(sources: Sources, settings: Settings) -> LintResult:
+    """Every chosen rule over every scope."""
+    return _lint(gather(sources, settings), sources, settings)
+
+
+def lint_texts(
+    texts: Mapping[str, str],
+    settings: Settings,
+    *,
+    inventory: Mapping[str, str] | None = None,
+    context: Mapping[str, str] | None = None,
+) -> LintResult:
+    """The same over texts in memory, as one scope: rule examples, tests, the webhook."""
+    held = {**texts, **(inventory or {}), **(context or {})}
+    sources = Sources(
+        paths=tuple(texts),
+        read=lambda name: held[name].encode(),
+        context=tuple(context or ()),
+        inventory=tuple(inventory or ()),
+        targets=settings.target,
+        rules=settings.rules,
+        in_memory=True,
+    )
+    return _lint(gather(sources, settings), sources, settings)
+
+
+def _lint(scopes: tuple[Gathered, ...], sources: Sources, settings: Settings) -> LintResult:
+    from policycheck.app.suppression import suppressions
+    from policycheck.app.target import targets_of
+    from policycheck.lint import runner
+    from policycheck.source.spans import Spans
+
+    book = rulebook(sources.rules)
+    clusters = tuple(_link(scope) for scope in scopes)
+    targets: dict[str, Mapping[str, Target]] = {
+        cluster.scope: targets_of(cluster, (*sources.targets, *scope.targets))
+        for cluster, scope in zip(clusters, scopes, strict=True)
+    }
+    spans = Spans(lambda file: _bytes(scopes, file, sources.read))
+    job = runner.Job(
+        clusters=clusters,
+        rulebook=book,
+        systems=systems(),
+        locate=_locator(spans),
+        settings=settings,
+        targets=targets,
+        texts={i: t for scope in scopes for i, t in scope.texts.items()},
+        suppressions=suppressions(scopes, spans),
+        today=sources.today,
+    )
+    result = runner.run(job)
+    files = {report.file: report for scope in scopes for report in scope.files}
+    return result._replace(
+        files=tuple(files[name] for name in sorted(files)),
+        errors=(*result.errors, *_problems(book)),
+    )
+
+
+def _problems(book: Rulebook) -> tuple[RuleError, ...]:
+    from policycheck.lint.finding import RuleError
+
+    return tuple(RuleError(problem.file, str(problem)) for problem in book.problems)
+
+
+def _bytes(scopes: tuple[Gathered, ...], file: str, read: Callable[[str], bytes]) -> bytes:
+    """A file's bytes: rendered ones are held, others are read again."""
+    for scope in scopes:
+        if file in scope.rendered:
+            return scope.rendered[file]
+    return read(file)
+
+
+def _locator(spans: Spans) -> Callable[..., Span]:
+    def locate(identity: object, path: object, on_key: bool) -> Span:
+        return spans.locate(identity, path, on_key=on_key).span  # type: ignore[arg-type]
+
+    return locate

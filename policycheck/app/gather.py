@@ -1,0 +1,164 @@
+"""From paths to read documents, scope by scope, with an account of every file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.model.cluster import Entry
+from policycheck.model.inventory import Inventory
+from policycheck.model.origin import DocumentId, Origin
+from policycheck.source.document import Document, FileReport, TextTrouble
+from policycheck.source.files import load as load_file
+from policycheck.source.yamldoc import ParsedFile, parse
+from policycheck.systems import registry
+
+if TYPE_CHECKING:
+    from policycheck.lint.settings import Settings
+
+HARDWARE = frozenset({"Node", "Pod", "DaemonSet", "ResourceSlice", "Namespace"})
+
+
+class Sources(NamedTuple):
+    """What the user pointed at, and how to read it. ``read`` is the only way to bytes."""
+
+    paths: tuple[str, ...]
+    read: Callable[[str], bytes]  # "-" is standard input; raises OSError
+    context: tuple[str, ...] = ()  # read, never reported
+    inventory: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()  # "system=0.19,Gate=false"
+    rules: tuple[str, ...] = ()  # folders of the user's own rules
+    render: Callable[[str], bytes] | None = None  # a kustomization or chart folder to manifests
+    today: str = ""  # ISO date, for suppressions that end
+    in_memory: bool = False  # names are no files: nothing is looked up on disk
+
+
+class Gathered(NamedTuple):
+    """One scope's documents, read, and what became of its files."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    documents: Mapping[DocumentId, Document]
+    files: tuple[FileReport, ...]
+    texts: Mapping[DocumentId, tuple[TextTrouble, ...]]
+    parsed: Mapping[str, ParsedFile]
+    hardware: Inventory = Inventory()  # of inventory files that hold no Kubernetes objects
+    targets: tuple[str, ...] = ()
+    rendered: Mapping[str, bytes] = {}
+    is_named: bool = False  # a cluster, kustomization or chart: two contents of one object are an error
+
+
+class _Part(NamedTuple):
+    """One scope before reading."""
+
+    name: str
+    files: tuple[str, ...]
+    context: tuple[str, ...]
+    inventory: tuple[str, ...]
+    targets: tuple[str, ...]
+    reports: tuple[FileReport, ...]
+    rendered: Mapping[str, bytes]
+    is_named: bool
+
+
+class _Shelf:
+    """Every file parsed once, whichever scopes it is in."""
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self.read = read
+        self.kept: dict[str, ParsedFile] = {}
+        self.facts: dict[DocumentId, Entry] = {}
+
+    def file(self, name: str, rendered: Mapping[str, bytes]) -> ParsedFile:
+        if name not in self.kept:
+            held = rendered.get(name)
+            self.kept[name] = load_file(name, self.read) if held is None else parse(name, held)
+        return self.kept[name]
+
+    def entry(self, document: Document, *, reported: bool) -> Entry:
+        entry = self.facts.get(document.id)
+        if entry is None:
+            origin = Origin(document.id, document.line, document.digest)
+            entry = self.facts[document.id] = Entry(registry.read(document.value), origin)
+        return entry if reported else Entry(entry.facts, entry.origin._replace(reported=False))
+
+
+def gather(sources: Sources, settings: Settings) -> tuple[Gathered, ...]:
+    """Every scope that the paths and the settings make, read."""
+    shelf = _Shelf(sources.read)
+    return tuple(_gather(part, shelf) for part in _parts(sources, settings))
+
+
+def _gather(part: _Part, shelf: _Shelf) -> Gathered:
+    entries: dict[DocumentId, Entry] = {}
+    documents: dict[DocumentId, Document] = {}
+    texts: dict[DocumentId, tuple[TextTrouble, ...]] = {}
+    reports = list(part.reports)
+    parsed: dict[str, ParsedFile] = {}
+    for name in part.files:
+        found = parsed[name] = shelf.file(name, part.rendered)
+        made = [(d, shelf.entry(d, reported=True)) for d in found.documents]
+        reports.append(account(found.report, made))
+        for document, entry in made:
+            entries[document.id] = entry
+            documents[document.id] = document
+            if document.troubles:
+                texts[document.id] = document.troubles
+    tables = []
+    for name in (*part.context, *part.inventory):
+        found = shelf.file(name, part.rendered)
+        if name in part.inventory and not _holds_objects(found):
+            tables.append(name)
+            continue
+        if name not in parsed:
+            reports.append(
+                account(found.report, [(d, shelf.entry(d, reported=False)) for d in found.documents])
+            )
+        for document in found.documents:
+            entries.setdefault(document.id, shelf.entry(document, reported=False))
+    hardware = Inventory()
+    if tables:
+        from policycheck.systems.core.inventory import load
+
+        loaded = load(tables, shelf.read)
+        hardware = loaded.inventory
+        reports.extend(loaded.files)
+    return Gathered(
+        part.name,
+        tuple(entries.values()),
+        documents,
+        tuple(reports),
+        texts,
+        parsed,
+        hardware,
+        part.targets,
+        part.rendered,
+        part.is_named,
+    )
+
+
+def _holds_objects(parsed: ParsedFile) -> bool:
+    return any(d.value.get("kind") in HARDWARE for d in parsed.documents)
+
+
+def account(report: FileReport, entries: Iterable[tuple[Document, Entry]]) -> FileReport:
+    """The account of a file, with the kinds that no system reads: those are not checked."""
+    unread = [(d.line, e.facts) for d, e in entries if not e.facts.system]
+    if not unread or report.state == "notChecked":
+        return report
+    kinds = sorted({f.key.kind or "an object without kind" for _, f in unread})
+    why = f"nothing reads {', '.join(kinds)}"
+    whole = len(unread) == report.documents
+    if report.state == "checked" and whole:
+        return report._replace(state="notChecked", line=unread[0][0], why=why)
+    if report.state == "checked":
+        return report._replace(state="partly", line=unread[0][0], why=why)
+    return report._replace(why=f"{report.why}; {why}")
+
+
+def _parts(sources: Sources, settings: Settings) -> tuple[_Part, ...]:
+    if sources.in_memory:
+        return (_Part("", sources.paths, sources.context, sources.inventory, (), (), {}, is_named=False),)
+    from policycheck.app.plan import parts
+
+    return parts(sources, settings)
