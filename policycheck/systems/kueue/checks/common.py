@@ -1,0 +1,141 @@
+"""What every check needs: the state, documents by kind, places inside queues, and words for lists."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from policycheck.lint.hit import Hit, Related, Skip
+from policycheck.model.cluster import Cluster
+from policycheck.model.facts import Facts
+from policycheck.model.origin import DocumentId, ObjectKey, Path
+from policycheck.systems.core.link import CoreState
+from policycheck.systems.core.podspec import items, mapping
+from policycheck.systems.kueue import CONFIG_GROUP, GROUP
+from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
+
+Found = Iterator[Hit | Skip]
+Params = Mapping[str, object]
+
+
+def state(cluster: Cluster) -> KueueState:
+    """Kueue's state of a cluster."""
+    found = cluster.systems.get("kueue")
+    if not isinstance(found, KueueState):
+        raise TypeError("the cluster was linked without Kueue")
+    return found
+
+
+def core(cluster: Cluster) -> CoreState:
+    """Kubernetes' own state of a cluster."""
+    found = cluster.systems.get("core")
+    return found if isinstance(found, CoreState) else CoreState()
+
+
+def documents(cluster: Cluster, kind: str, group: str = GROUP) -> Iterator[tuple[DocumentId, Facts]]:
+    """Every document of a kind, also those that define one object differently."""
+    keys = cluster.index.kinds.get((group, kind), {})
+    for key in sorted(keys):
+        for identity in keys[key]:
+            yield identity, cluster.entries[identity].facts
+
+
+def whence(cluster: Cluster, kind: str, name: str, namespace: str = "") -> DocumentId | None:
+    """The first document that defines one of Kueue's objects."""
+    ids = cluster.index.ids(ObjectKey(GROUP, kind, namespace, name))
+    return ids[0] if ids else None
+
+
+def configuration(cluster: Cluster) -> tuple[DocumentId, Facts] | Skip:
+    """The one Configuration in sight, or why none can be spoken of."""
+    found = list(documents(cluster, "Configuration", CONFIG_GROUP))
+    if not found:
+        return Skip(
+            "no Configuration of Kueue is in sight; add the ConfigMap kueue-manager-config to the input"
+        )
+    if len({cluster.entries[identity].origin.digest for identity, _ in found}) > 1:
+        return Skip(
+            f"{len(found)} different Configurations of Kueue are in sight; which one holds is not known"
+        )
+    return found[0]
+
+
+def quota_places(value: Mapping[str, Any]) -> dict[FlavorResource, Path]:
+    """Where each quota of a ClusterQueue or Cohort stands; of two for one pair, the first."""
+    places: dict[FlavorResource, Path] = {}
+    for flavor, path, raw in flavor_places(value):
+        for m, resource in enumerate(items(mapping(raw).get("resources"))):
+            name = mapping(resource).get("name")
+            places.setdefault((flavor, str(name)), (*path, "resources", m))
+    return places
+
+
+def flavor_places(value: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any]]:
+    """Every flavor that a ClusterQueue or Cohort names: name, place, and what is written there."""
+    for g, group in enumerate(items(mapping(value.get("spec")).get("resourceGroups"))):
+        for f, flavor in enumerate(items(mapping(group).get("flavors"))):
+            name = mapping(flavor).get("name")
+            if isinstance(name, str) and name:
+                yield name, ("spec", "resourceGroups", g, "flavors", f), flavor
+
+
+def quota_place(
+    cluster: Cluster, kind: str, name: str, pair: FlavorResource
+) -> tuple[DocumentId, Path] | None:
+    """Where a holder of quota writes the quota of one (flavor, resource)."""
+    identity = whence(cluster, kind, name)
+    if identity is None:
+        return None
+    path = quota_places(cluster.entries[identity].facts.value).get(pair)
+    return None if path is None else (identity, path)
+
+
+def undecided(tree: Tree) -> str:
+    """Why nothing can be summed over ``tree``; "" when it can."""
+    if tree.ambiguous:
+        names = join([str(key) for key in tree.ambiguous])
+        return (
+            f"{names} {'is' if len(tree.ambiguous) == 1 else 'are'} defined differently in several documents"
+        )
+    if tree.cycle:
+        return f"the cohorts {join(tree.cycle)} are each other's parents"
+    return ""
+
+
+def join(names: Iterable[str], most: int = 4) -> str:
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c, d and 5 more``."""
+    found = list(names)
+    if len(found) > most + 1:
+        return f"{', '.join(found[:most])} and {len(found) - most} more"
+    return (
+        found[0] if len(found) == 1 else " and ".join((", ".join(found[:-1]), *found[-1:])) if found else ""
+    )
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The one of ``known`` that ``name`` probably means; "" when none is near."""
+    folded = {other.lower(): other for other in sorted(known, reverse=True) if other != name}
+    found = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.75)
+    return folded[found[0]] if found else ""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` or nothing."""
+    found = near(name, known)
+    return f"; did you mean {found!r}?" if found else ""
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """``1 queue``, ``4 queues``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """A parameter of type list."""
+    return tuple(str(v) for v in value) if isinstance(value, (list, tuple)) else ()
+
+
+def related(places: Sequence[tuple[DocumentId, Path, str]]) -> tuple[Related, ...]:
+    """Other places of a hit; of many, the first eight."""
+    return tuple(Related(*place) for place in places[:8])

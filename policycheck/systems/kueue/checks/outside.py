@@ -1,0 +1,110 @@
+"""Accelerators taken outside any queue, where Kueue is meant to hand them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policycheck.lint.hit import Hit, Related, Skip
+from policycheck.model.cluster import Cluster
+from policycheck.model.origin import DocumentId, Path
+from policycheck.model.workload import PodSet, Workload
+from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
+from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, is_exempt, queue_of
+from policycheck.systems.kueue.state import KueueState
+
+_LABELS: Path = ("metadata", "labels")
+
+
+def accelerators(workload: Workload) -> dict[str, int]:
+    """What all pods of a workload ask for, accelerators only."""
+    total: dict[str, int] = {}
+    for pods in workload.pod_sets:
+        for resource, amount in pods.requests.items():
+            if is_accelerator(resource) and amount > 0:
+                total[resource] = total.get(resource, 0) + amount * pods.pods
+    return {resource: amount for resource, amount in total.items() if amount}
+
+
+def _loose(cluster: Cluster) -> Iterator[tuple[DocumentId, Workload, dict[str, int]]]:
+    """Workloads with accelerators that no queue accounts for and that nobody else made."""
+    found = state(cluster)
+    if not (found.objects.cluster_queues or found.objects.local_queues):
+        return
+    spaces = core(cluster).namespaces
+    for key, workload in core(cluster).workloads.items():
+        amounts = accelerators(workload)
+        namespace = spaces.get(key.namespace)
+        labels = namespace.labels if namespace else {}
+        is_done = workload.phase in ("Succeeded", "Failed")
+        if not amounts or key in found.claimed or workload.owner is not None or is_done:
+            continue
+        if workload.nature == "daemon" or is_exempt(key.namespace, labels, found.objects.configuration):
+            continue
+        if queue_of(workload) or _is_defaulted(found, workload):
+            continue
+        for identity in cluster.index.ids(key):
+            yield identity, workload, amounts
+
+
+def _is_defaulted(found: KueueState, workload: Workload) -> bool:
+    """Whether a LocalQueue called ``default`` takes in what names no queue."""
+    namespace = workload.key.namespace
+    spaces = {space for space, name in found.objects.local_queues if name == "default"}
+    return bool(spaces) if not namespace else namespace in spaces
+
+
+def _template_label(workload: Workload) -> PodSet | None:
+    """A pod template that carries the queue label which belongs on the object."""
+    if workload.nature == "pod":
+        return None
+    return next((p for p in workload.pod_sets if p.path and p.labels.get(QUEUE_LABEL)), None)
+
+
+def _amounts(amounts: dict[str, int]) -> str:
+    return " and ".join(f"{amount} {resource}" for resource, amount in sorted(amounts.items()))
+
+
+def outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Batch work with accelerators that names no queue: Kueue neither counts it nor holds it back."""
+    for identity, workload, amounts in _loose(cluster):
+        if workload.nature in ("batch", "pod") and _template_label(workload) is None:
+            yield Hit(identity, _LABELS, {"workload": str(workload.key), "amounts": _amounts(amounts)})
+
+
+def service_outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A service with accelerators outside any queue: what it holds is missing from the quotas."""
+    for identity, workload, amounts in _loose(cluster):
+        if workload.nature == "service" and _template_label(workload) is None:
+            yield Hit(identity, _LABELS, {"workload": str(workload.key), "amounts": _amounts(amounts)})
+
+
+def label_on_template(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """The queue label on the pod template, where Kueue does not look."""
+    for identity, workload, amounts in _loose(cluster):
+        pods = _template_label(workload)
+        if pods is not None:
+            path: Path = (*pods.path, "metadata", "labels", QUEUE_LABEL)
+            values = {
+                "workload": str(workload.key),
+                "queue": pods.labels[QUEUE_LABEL],
+                "amounts": _amounts(amounts),
+            }
+            yield Hit(identity, path, values)
+
+
+def framework_off(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A workload with a queue label whose kind Kueue is not configured to manage."""
+    found = state(cluster)
+    enabled = found.objects.configuration.frameworks
+    where = configuration(cluster)
+    if enabled is None or isinstance(where, Skip):
+        return
+    for key, workload in core(cluster).workloads.items():
+        framework = FRAMEWORKS.get((key.group, key.kind), "")
+        if not framework or framework in enabled or not queue_of(workload) or workload.owner is not None:
+            continue
+        for identity in cluster.index.ids(key):
+            values = {"workload": str(key), "queue": queue_of(workload), "framework": framework}
+            because = (Related(where[0], ("integrations", "frameworks"), "not among these"),)
+            yield Hit(identity, (*_LABELS, QUEUE_LABEL), values, because)

@@ -1,0 +1,212 @@
+"""Preemption: policies that take from equals or from everyone, and those that never act."""
+
+from __future__ import annotations
+
+from policycheck.lint.hit import Hit, Related, Skip
+from policycheck.model.amount import show
+from policycheck.model.cluster import Cluster
+from policycheck.model.origin import Path
+from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue.checks.common import (
+    Found,
+    Params,
+    configuration,
+    documents,
+    join,
+    plural,
+    quota_place,
+    state,
+    undecided,
+    whence,
+)
+from policycheck.systems.kueue.model import ClusterQueue, Cohort, Configuration, LocalQueue
+from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
+from policycheck.systems.kueue.sums import Ceilings
+
+_PREEMPTION: Path = ("spec", "preemption")
+_RECLAIM: Path = (*_PREEMPTION, "reclaimWithinCohort")
+
+
+def _values_of_classes(found: KueueState) -> list[int]:
+    return sorted({c.value for c in found.objects.priority_classes.values()})
+
+
+def priorities_without_preemption(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Priority classes of several values in a tree in which no queue ever preempts."""
+    found = state(cluster)
+    classes = found.objects.priority_classes
+    if len(_values_of_classes(found)) < 2:
+        return
+    for tree in found.trees.values():
+        queues = [found.objects.cluster_queues[q] for q in tree.queues]
+        if undecided(tree) or not queues or any(_preempts(q) for q in queues):
+            continue
+        identity = whence(cluster, "ClusterQueue", queues[0].name)
+        if identity is None:
+            continue
+        others = [(q.name, whence(cluster, "ClusterQueue", q.name)) for q in queues[1:7]]
+        rest = tuple(
+            Related(i, (*_PREEMPTION, "withinClusterQueue"), f"nor does ClusterQueue {n}")
+            for n, i in others
+            if i is not None
+        )
+        ranked = sorted(classes.values(), key=lambda c: (-c.value, c.name))
+        values = {
+            "queues": join([q.name for q in queues]),
+            "verb": "preempts" if len(queues) == 1 else "preempt",
+            "high": ranked[0].name,
+            "low": ranked[-1].name,
+            "classes": plural(len(classes), "WorkloadPriorityClass", "WorkloadPriorityClasses"),
+        }
+        yield Hit(identity, (*_PREEMPTION, "withinClusterQueue"), values, rest)
+
+
+def _preempts(queue: ClusterQueue) -> bool:
+    policy = queue.preemption
+    return policy.within_cluster_queue != "Never" or (
+        bool(queue.cohort) and policy.reclaim_within_cohort != "Never"
+    )
+
+
+def guarantee_not_reclaimable(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Accelerators that others may borrow from a queue that never takes them back."""
+    found = state(cluster)
+    ceilings = Ceilings(found)
+    for tree in found.trees.values():
+        if len(tree.queues) < 2 or undecided(tree):
+            continue
+        for name in tree.queues:
+            queue = found.objects.cluster_queues[name]
+            if queue.preemption.reclaim_within_cohort != "Never":
+                continue
+            lost = _lendable(found, tree, ceilings, name)
+            identity = whence(cluster, "ClusterQueue", name)
+            if lost is None or identity is None:
+                continue
+            (flavor, resource), amount, takers = lost
+            nominal = next(
+                h.quota.nominal
+                for h in tree.holders[flavor, resource]
+                if (h.kind, h.name) == ("ClusterQueue", name)
+            )
+            rest = [(t, quota_place(cluster, "ClusterQueue", t, (flavor, resource))) for t in takers[:4]]
+            values = {
+                "queue": name,
+                "flavor": flavor,
+                "resource": resource,
+                "nominal": show(resource, nominal),
+                "kept": show(resource, nominal - amount),
+                "takers": join(takers),
+            }
+            related = tuple(
+                Related(p[0], p[1], f"ClusterQueue {t} may borrow it") for t, p in rest if p is not None
+            )
+            yield Hit(identity, _RECLAIM, values, related)
+
+
+def _lendable(
+    found: KueueState, tree: Tree, ceilings: Ceilings, name: str
+) -> tuple[FlavorResource, int, list[str]] | None:
+    """The largest quota of accelerators that ``name`` lends, how much of it, and who can take it."""
+    best: tuple[FlavorResource, int, list[str]] | None = None
+    for pair, held in tree.holders.items():
+        own = next((h.quota for h in held if (h.kind, h.name) == ("ClusterQueue", name)), None)
+        if own is None or not is_accelerator(pair[1]):
+            continue
+        amount = own.nominal if own.lending_limit is None else min(own.nominal, own.lending_limit)
+        takers = [
+            h.name
+            for h in held
+            if h.kind == "ClusterQueue"
+            and h.name != name
+            and h.quota.borrowing_limit != 0
+            and ceilings.most(h.name, pair) > h.quota.nominal
+            and found.objects.cluster_queues[h.name].stop_policy == "None"
+        ]
+        if amount > 0 and takers and (best is None or amount > best[1]):
+            best = (pair, amount, takers)
+    return best
+
+
+def reclaims_from_everyone(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """``reclaimWithinCohort: Any`` where priorities are meant to protect someone."""
+    found = state(cluster)
+    values = _values_of_classes(found)
+    if len(values) < 2:
+        return
+    for tree in found.trees.values():
+        if len(tree.queues) < 2 or undecided(tree):
+            continue
+        for name in tree.queues:
+            queue = found.objects.cluster_queues[name]
+            identity = whence(cluster, "ClusterQueue", name)
+            if queue.preemption.reclaim_within_cohort != "Any" or identity is None:
+                continue
+            ranked = sorted(found.objects.priority_classes.values(), key=lambda c: (-c.value, c.name))
+            values_shown = {"queue": name, "high": ranked[0].name, "low": ranked[-1].name}
+            yield Hit(identity, _RECLAIM, values_shown)
+
+
+def borrow_without_threshold(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Borrowing that preempts up to any priority; moot under fair sharing, which another rule says."""
+    if state(cluster).objects.configuration.fair_sharing is not None:
+        return
+    for identity, facts in documents(cluster, "ClusterQueue"):
+        queue = facts.typed
+        if not isinstance(queue, ClusterQueue) or not queue.cohort:
+            continue
+        borrow = queue.preemption.borrow_within_cohort
+        if borrow.policy == "LowerPriority" and borrow.max_priority_threshold is None:
+            yield Hit(identity, (*_PREEMPTION, "borrowWithinCohort"), {"queue": queue.name})
+
+
+def borrow_policy_under_fair_sharing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """``borrowWithinCohort`` has no effect when fair sharing is on."""
+    queues = [
+        (identity, facts.typed)
+        for identity, facts in documents(cluster, "ClusterQueue")
+        if isinstance(facts.typed, ClusterQueue)
+        and facts.typed.preemption.borrow_within_cohort.policy != "Never"
+    ]
+    where = configuration(cluster)
+    if not queues:
+        return
+    if isinstance(where, Skip):
+        yield where
+        return
+    if not _is_fair(where[1].typed):
+        return
+    because = (Related(where[0], ("fairSharing",), "fair sharing is on"),)
+    for identity, queue in queues:
+        at = (*_PREEMPTION, "borrowWithinCohort")
+        yield Hit(identity, at, {"queue": queue.name}, because)
+
+
+def _is_fair(typed: object) -> bool:
+    return isinstance(typed, Configuration) and typed.fair_sharing is not None
+
+
+def weight_without_fair_sharing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Weights that nobody reads, since the Configuration turns fair sharing off."""
+    weighted: list[tuple[Hit, bool]] = []
+    for kind in ("ClusterQueue", "Cohort", "LocalQueue"):
+        for identity, facts in documents(cluster, kind):
+            typed = facts.typed
+            if not isinstance(typed, (ClusterQueue, Cohort, LocalQueue)) or typed.fair_weight in (None, 1000):
+                continue
+            is_local = isinstance(typed, LocalQueue)
+            setting = "admissionFairSharing" if is_local else "fairSharing"
+            values = {"kind": kind, "name": typed.name, "setting": setting}
+            weighted.append((Hit(identity, ("spec", "fairSharing", "weight"), values), is_local))
+    where = configuration(cluster)
+    if not weighted:
+        return
+    if isinstance(where, Skip):
+        yield where
+        return
+    typed = where[1].typed
+    if not isinstance(typed, Configuration):
+        return
+    for hit, is_local in weighted:
+        if (typed.admission_fair_sharing if is_local else typed.fair_sharing) is None:
+            yield hit

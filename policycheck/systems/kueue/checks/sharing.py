@@ -1,0 +1,187 @@
+"""Cohorts: what can be borrowed, what cannot although it looks so, and limits that do nothing."""
+
+from __future__ import annotations
+
+from policycheck.lint.hit import Hit, Related
+from policycheck.model.amount import show
+from policycheck.model.cluster import Cluster
+from policycheck.model.origin import DocumentId, Path
+from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue.checks.common import (
+    Found,
+    Params,
+    join,
+    near,
+    quota_place,
+    quota_places,
+    state,
+    undecided,
+    whence,
+)
+from policycheck.systems.kueue.checks.hardware import COMPANIONS
+from policycheck.systems.kueue.state import FlavorResource, Holder, Tree
+from policycheck.systems.kueue.sums import Ceilings
+
+_COHORT: Path = ("spec", "cohortName")
+
+
+def isolated_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A queue outside any cohort while others share the very quota that it holds a part of."""
+    found = state(cluster)
+    shared: dict[FlavorResource, tuple[Tree, tuple[Holder, ...]]] = {}
+    for tree in found.trees.values():
+        if tree.cohorts and not undecided(tree):
+            shared.update({pair: (tree, held) for pair, held in tree.holders.items() if len(held) > 1})
+    for name, queue in found.objects.cluster_queues.items():
+        tree = found.trees[found.tree_of[name]]
+        if queue.cohort or undecided(tree):
+            continue
+        common = [pair for pair in tree.holders if pair in shared]
+        accelerators = [pair for pair in common if is_accelerator(pair[1])]
+        identity = whence(cluster, "ClusterQueue", name)
+        if not common or identity is None:
+            continue
+        pair = (accelerators or common)[0]
+        theirs, held = shared[pair]
+        yield Hit(
+            identity,
+            _COHORT,
+            {
+                "queue": name,
+                "flavor": pair[0],
+                "resource": pair[1],
+                "others": join([h.name for h in held if h.kind == "ClusterQueue"] or [h.name for h in held]),
+                "cohort": theirs.id.partition(":")[2],
+            },
+            _quota_related(cluster, pair, held),
+        )
+
+
+def _quota_related(cluster: Cluster, pair: FlavorResource, held: tuple[Holder, ...]) -> tuple[Related, ...]:
+    places = [(h, quota_place(cluster, h.kind, h.name, pair)) for h in held]
+    return tuple(
+        Related(place[0], (*place[1], "nominalQuota"), f"{h.kind} {h.name} shares {pair[0]}")
+        for h, place in places[:4]
+        if place is not None
+    )
+
+
+def nothing_shared(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A queue in a cohort with others, of which none has a (flavor, resource) of its own."""
+    found = state(cluster)
+    for tree in found.trees.values():
+        if len(tree.queues) < 2 or undecided(tree):
+            continue
+        for name in tree.queues:
+            own = [pair for pair, held in tree.holders.items() if any(_is(h, name) for h in held)]
+            identity = whence(cluster, "ClusterQueue", name)
+            if not own or identity is None or any(len(tree.holders[pair]) > 1 for pair in own):
+                continue
+            others = sorted({f for f, _ in tree.holders} - {f for f, _ in own})
+            mine = sorted({f for f, _ in own})
+            values = {
+                "queue": name,
+                "cohort": found.objects.cluster_queues[name].cohort,
+                "own": join(mine),
+                "others": join(others) or "the same flavors with other resources",
+            }
+            yield Hit(identity, _COHORT, values)
+
+
+def _is(holder: Holder, queue: str) -> bool:
+    return holder.kind == "ClusterQueue" and holder.name == queue
+
+
+def lone_cohort(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A cohort with one queue and no quota of its own: nothing to borrow, nobody to lend to."""
+    found = state(cluster)
+    for tree in found.trees.values():
+        if len(tree.queues) != 1 or not tree.cohorts or undecided(tree):
+            continue
+        if any(h.kind == "Cohort" and h.quota.nominal > 0 for held in tree.holders.values() for h in held):
+            continue
+        name = tree.queues[0]
+        identity = whence(cluster, "ClusterQueue", name)
+        if identity is None:
+            continue
+        cohort = found.objects.cluster_queues[name].cohort
+        other = near(cohort, (c for c in found.tree_of_cohort if c not in tree.cohorts))
+        hint = f"; did you mean {other!r}?" if other and not _differ_by_number(cohort, other) else ""
+        yield Hit(identity, _COHORT, {"queue": name, "cohort": cohort, "hint": hint})
+
+
+def _differ_by_number(one: str, other: str) -> bool:
+    """``team-1`` and ``team-2`` are two names, not one misspelt."""
+    return "".join(c for c in one if not c.isdigit()) == "".join(c for c in other if not c.isdigit())
+
+
+def cohort_cycle(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Cohorts that are each other's parents: no queue below them admits anything."""
+    found = state(cluster)
+    for tree in found.trees.values():
+        if not tree.cycle:
+            continue
+        places: list[tuple[DocumentId, str]] = []
+        for name in tree.cycle:
+            identity = whence(cluster, "Cohort", name)
+            if identity is not None:
+                places.append((identity, name))
+        if not places:
+            continue
+        chain = [tree.cycle[0]]
+        while len(chain) <= len(tree.cycle):
+            chain.append(tree.parents.get(chain[-1], ""))
+        rest = tuple(Related(i, ("spec", "parentName"), f"Cohort {n}") for i, n in places[1:9])
+        queues = join(tree.queues) if tree.queues else "any queue that joins"
+        values = {"chain": " -> ".join(chain[:9]), "queues": queues}
+        yield Hit(places[0][0], ("spec", "parentName"), values, rest)
+
+
+def borrowing_limit_idle(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A borrowing limit above all that there is to borrow."""
+    found = state(cluster)
+    ceilings = Ceilings(found)
+    for tree in found.trees.values():
+        if undecided(tree):
+            continue
+        for pair, held in tree.holders.items():
+            for holder in held:
+                limit = holder.quota.borrowing_limit
+                if holder.kind != "ClusterQueue" or limit is None:
+                    continue
+                lent = ceilings.lent_by_others(holder.name, pair)
+                place = quota_place(cluster, holder.kind, holder.name, pair)
+                if not 0 < lent < limit or place is None:
+                    continue
+                values = {
+                    "queue": holder.name,
+                    "flavor": pair[0],
+                    "resource": pair[1],
+                    "limit": show(pair[1], limit),
+                    "lent": show(pair[1], lent),
+                }
+                yield Hit(place[0], (*place[1], "borrowingLimit"), values)
+
+
+def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A covered resource of which no flavor of its group can ever give any."""
+    found = state(cluster)
+    ceilings = Ceilings(found)
+    for name, queue in found.objects.cluster_queues.items():
+        if undecided(found.trees[found.tree_of[name]]):
+            continue
+        identity = whence(cluster, "ClusterQueue", name)
+        if identity is None:
+            continue
+        places = quota_places(cluster.entries[identity].facts.value)
+        for group in queue.groups:
+            for resource in group.covered:
+                pairs = [(f.name, resource) for f in group.flavors if resource in f.resources]
+                if not pairs or any(ceilings.most(name, pair) for pair in pairs):
+                    continue
+                if resource in COMPANIONS and any(
+                    is_accelerator(r) and q.nominal for f in group.flavors for r, q in f.resources.items()
+                ):
+                    continue
+                values = {"queue": name, "resource": resource, "flavors": join([f for f, _ in pairs])}
+                yield Hit(identity, (*places[pairs[0]], "nominalQuota"), values)
