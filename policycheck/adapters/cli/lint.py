@@ -177,8 +177,6 @@ def _refuse(request: Request) -> None:
 def _sources(
     kind: Callable[..., Any], paths: tuple[str, ...], read: Callable[[str], bytes], settings: Settings
 ) -> Any:
-    from policycheck.adapters.render import render
-
     return kind(
         paths=paths,
         read=read,
@@ -186,9 +184,15 @@ def _sources(
         inventory=settings.inventory,
         targets=settings.target,
         rules=settings.rules,
-        render=render,
+        render=_render,
         today=common.today(),
     )
+
+
+def _render(folder: str) -> bytes:
+    from policycheck.adapters.render import render
+
+    return render(folder)
 
 
 def _next_steps(result: LintResult, settings: Settings) -> tuple[str, ...]:

@@ -1,0 +1,61 @@
+"""Cold start is a feature: the hook runs on every commit, and each module loaded is time taken from it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "altair", "asyncio", "attr", "cryptography", "email", "google", "hypothesis", "http", "jsonschema",
+    "jsonschema_rs", "lightkube", "multiprocessing", "pydantic", "pydantic_core", "pytest", "referencing", "rich",
+    "socket", "ssl", "starlette", "subprocess", "tomllib", "unittest", "uvicorn", "xml", "yaml_edit",
+}  # fmt: skip
+FOREIGN = {"click", "yaml", "_yaml", "cel_expr_python"}
+
+SCRIPT = """
+import json, sys
+before = set(sys.modules)
+from policycheck.adapters.cli import main
+code = main(sys.argv[1:])
+print(json.dumps({"code": code, "modules": sorted(set(sys.modules) - before)}), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """The modules that a second run on ten files loads; the first has compiled the rules."""
+    folder = tmp_path_factory.mktemp("ten")
+    for number in range(10):
+        (folder / f"q{number}.yaml").write_text(
+            "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\n"
+            f"metadata:\n  name: q{number}\nspec:\n  cohortName: all\n  namespaceSelector: {{}}\n"
+            "  resourceGroups:\n  - coveredResources: [nvidia.com/gpu]\n    flavors:\n    - name: h100\n"
+            "      resources:\n      - {name: nvidia.com/gpu, nominalQuota: 8}\n"
+        )
+    environ = {**os.environ, "POLICYCHECK_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    command = [sys.executable, "-c", SCRIPT, "lint", str(folder), "--format", "concise", "--quiet"]
+    for _ in range(2):
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert told["code"] in {0, 1}, done.stderr
+    return set(told["modules"])
+
+
+def test_nothing_heavy_is_loaded(loaded):
+    assert {name.split(".")[0] for name in loaded} & HEAVY == set()
+
+
+def test_what_is_foreign_is_known(loaded):
+    tops = {name.split(".")[0] for name in loaded} - sys.stdlib_module_names
+    assert {top for top in tops if "cython" not in top and not top.startswith("__")} - {
+        "policycheck"
+    } <= FOREIGN
+
+
+def test_only_this_command_and_this_format_are_loaded(loaded):
+    commands = {name for name in loaded if name.startswith("policycheck.adapters.cli.")}
+    assert commands == {f"policycheck.adapters.cli.{name}" for name in ("common", "exitcode", "lint")}
+    assert not loaded & {f"policycheck.report.{name}" for name in ("text", "json", "markdown", "inventory")}
+    assert not {name for name in loaded if name.startswith(("policycheck.simulate", "policycheck.certify"))}
