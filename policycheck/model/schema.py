@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 NOTHING: Mapping[str, Any] = {}
+_NEAR = 0.6  # likeness from which on a word is taken for a slip of another
 
 
 class Field(NamedTuple):
@@ -315,10 +316,15 @@ def suggest(word: str, allowed: Mapping[str, object] | tuple[str, ...] | list[st
     """``; did you mean 'x'?`` or ``; allowed are ...`` for a word that is not among ``allowed``."""
     import difflib
 
-    folded = {name.lower(): name for name in sorted(allowed, reverse=True)}
-    near = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {folded[near[0]]!r}?"
+    low = word.lower()
+
+    def nearness(name: str) -> tuple[float, int]:
+        same = sum(a == b for a, b in zip(low, name.lower(), strict=False))
+        return difflib.SequenceMatcher(None, low, name.lower()).ratio(), same
+
     names = sorted(allowed)
+    best = max(names, key=nearness, default="")
+    if best and nearness(best)[0] >= _NEAR:
+        return f"; did you mean {best!r}?"
     shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     return f"; allowed are {shown}" if names else ""

@@ -172,6 +172,7 @@ class World(NamedTuple):
         troubles = more.pop("troubles", {})
         renames = more.pop("renames", {})
         context = more.pop("context", ())
+        more["texts"] = more.pop("noticed", {})
         inventory = more.pop("inventory", Inventory())
         scopes = more.pop("scopes", ("",))
         entries = [
