@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from policycheck.lint.hit import Hit, Skip
 from policycheck.model.cluster import Cluster
-from policycheck.model.schema import Table, suggest
+from policycheck.model.schema import Table
 
 PHASES = ("observe", "pilot", "queues", "topology")
 CONFIDENCES = ("high", "medium", "low")
@@ -78,34 +78,6 @@ class Systems(NamedTuple):
     table: Callable[[str], Table]
     kinds: Callable[[], tuple[str, ...]]
     check: Callable[[str], Check]
-
-
-def make_systems(
-    prefixes: Mapping[str, str],
-    tables: Callable[[], Mapping[tuple[str, str], Table]],
-    resolve: Callable[[str], Callable[..., Any] | None],
-) -> Systems:
-    """Systems out of what a registry offers; nothing of it is called before it is needed."""
-
-    def table(subject: str) -> Table:
-        group, _, kind = subject.rpartition("/")
-        found = tables().get(("" if group in ("v1", "core") else group, kind))
-        if found is None:
-            raise LookupError(f"nobody knows the kind {subject!r}{suggest(subject, list(kinds()))}")
-        return found
-
-    def kinds() -> tuple[str, ...]:
-        return tuple(sorted(one.name for one in tables().values()))
-
-    def check(name: str) -> Check:
-        found = resolve(name)
-        if found is None:
-            raise LookupError(
-                f"no check {name!r}: write system.function, as it stands in that system's checks"
-            )
-        return found
-
-    return Systems(prefixes, table, kinds, check)
 
 
 def as_json(rule: Rule) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from policycheck import data
 from policycheck.lint import keep
 from policycheck.lint.cel import ENGINE
 from policycheck.lint.rule import Rule, Systems, as_json, from_json
@@ -121,12 +122,12 @@ class _Folder:
             self.problems.append(Problem(shown, 1, 1, what))
             return None
         try:
-            data = file.path.read_bytes()
-            text = data.decode("utf-8-sig")
+            raw = file.path.read_bytes()
+            text = raw.decode("utf-8-sig")
         except (OSError, ValueError) as error:
             self.problems.append(Problem(shown, 1, 1, f"can not be read: {error}"))
             return None
-        digest = hashlib.sha256(data).hexdigest()
+        digest = hashlib.sha256(raw).hexdigest()
         if entry and entry["sha256"] == digest:
             return {**entry, "size": file.size, "mtime": file.mtime}
         from policycheck.lint import rulefile
@@ -193,23 +194,16 @@ def seal(folder: Path, target: Path, systems: Systems, stamp: str = "") -> Ruleb
     return load((RuleFolder(folder, compiled=target),), systems, stamp)
 
 
-def data_folder(name: str) -> Path:
-    """Where ``rules`` or ``fixtures`` are: in the checkout when there is one, else as packaged.
-
-    An editable install leaves a packaged copy behind that grows old, so the checkout comes first.
-    """
-    package = Path(__file__).resolve().parent.parent
-    beside = package.parent
-    return beside / name if (beside / "pyproject.toml").is_file() else package / "_data" / name
-
-
 def built_in(cache: Path | None) -> RuleFolder:
-    """The folder of the built-in rules. ``cache`` is where a checkout keeps the compiled form."""
-    folder = data_folder("rules")
-    packaged = folder.parent / "rulebook.json"
-    if folder.parent.name == "_data" and packaged.is_file():
-        return RuleFolder(folder, compiled=packaged, sealed=True)
-    return RuleFolder(folder, compiled=cache / "rulebook.json" if cache else None)
+    """The folder of the built-in rules. ``cache`` is where a checkout keeps the compiled form.
+
+    Raises FileNotFoundError when the installation is not whole.
+    """
+    root = data.root()
+    packaged = root / "rulebook.json"
+    if not data.in_checkout() and packaged.is_file():
+        return RuleFolder(root / "rules", compiled=packaged, sealed=True)
+    return RuleFolder(root / "rules", compiled=cache / "rulebook.json" if cache else None)
 
 
 def own(folder: str, cache: Path | None) -> RuleFolder:

@@ -11,7 +11,7 @@ import pytest
 
 from policycheck.lint.finding import LintResult
 from policycheck.lint.hit import Hit, Skip
-from policycheck.lint.rule import Systems, make_systems
+from policycheck.lint.rule import Systems
 from policycheck.lint.rulebook import Rulebook, RuleFolder, load
 from policycheck.lint.runner import Job, run
 from policycheck.lint.settings import Settings
@@ -112,7 +112,7 @@ def changed(**changes: object) -> str:
     return json.dumps({key: one for key, one in value.items() if one is not None})
 
 
-def check_named(name: str) -> Callable[..., Any] | None:
+def check_named(name: str) -> Callable[..., Any]:
     def names(cluster: Cluster, params: Mapping[str, object]) -> Any:
         for identity in sorted(cluster.entries):
             yield Hit(identity, ("metadata", "name"), {"what": params.get("what", "nothing")})
@@ -127,10 +127,19 @@ def check_named(name: str) -> Callable[..., Any] | None:
     def strays(_cluster: Cluster, _params: Mapping[str, object]) -> Any:
         yield Hit(DocumentId("elsewhere.yaml"), ())
 
-    return {"ex.names": names, "ex.fails": fails, "ex.skips": skips, "ex.strays": strays}.get(name)
+    known = {"ex.names": names, "ex.fails": fails, "ex.skips": skips, "ex.strays": strays}
+    if name not in known:
+        raise LookupError(f"no check {name!r}")
+    return known[name]
 
 
-SYSTEMS = make_systems({"EX": "ex"}, lambda: {("ex.org", "Queue"): TABLE}, check_named)
+def table_named(name: str) -> Table:
+    if name != TABLE.name:
+        raise LookupError(f"nobody knows the kind {name!r}")
+    return TABLE
+
+
+SYSTEMS = Systems({"EX": "ex"}, table_named, lambda: (TABLE.name,), check_named)
 
 
 class World(NamedTuple):

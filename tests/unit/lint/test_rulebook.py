@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from policycheck.lint import rulebook
-from policycheck.lint.rulebook import RuleFolder, data_folder, load, own, seal
+from policycheck.lint.rulebook import RuleFolder, built_in, load, own, seal
 
 
 def test_rules_are_sorted_by_id_and_found_by_name(world, rule):
@@ -127,10 +127,18 @@ def test_a_file_that_can_not_be_read_is_a_problem(world, data, rule, systems):
     assert [problem.file.rsplit("/", 1)[1] for problem in book.problems] == ["bad.yaml", "link.yaml"]
 
 
-def test_the_checkout_comes_before_the_packaged_copy():
-    folder = data_folder("rules")
-    assert folder.name == "rules"
-    assert (folder.parent / "pyproject.toml").is_file()
+def test_the_checkouts_rules_are_the_built_in_ones(tmp_path):
+    folder = built_in(tmp_path)
+    assert (folder.path.parent / "pyproject.toml").is_file()
+    assert (folder.own, folder.sealed, folder.compiled) == (False, False, tmp_path / "rulebook.json")
+
+
+def test_a_packaged_rulebook_is_sealed(tmp_path, monkeypatch):
+    monkeypatch.setattr("policycheck.data.root", lambda: tmp_path)
+    monkeypatch.setattr("policycheck.data.in_checkout", lambda: False)
+    assert built_in(tmp_path / "cache").compiled == tmp_path / "cache" / "rulebook.json"
+    (tmp_path / "rulebook.json").write_text("{}")
+    assert built_in(tmp_path / "cache")[2:] == (tmp_path / "rulebook.json", True)
 
 
 def test_a_known_rulebook_loads_without_validator_and_engine(world, tmp_path, rule, systems):

@@ -56,7 +56,7 @@ def test_a_rule_in_order_is_compiled(rule_text, loaded):
         ({"each": "spec.groups[*].resorces[*]"}, "no field 'resorces'"),
         ({"each": "spec.groups.name"}, "this is a list"),
         ({"at": "borowingLimit"}, "did you mean 'borrowingLimit'?"),
-        ({"subject": "ex.org/Qeue"}, "nobody knows the kind 'ex.org/Qeue'; did you mean 'ex.org/Queue'?"),
+        ({"subject": "ex.org/Qeue"}, "nobody knows the kind 'ex.org/Qeue'"),
         ({"subject": "Queue"}, "no subject 'Queue': write group/Kind"),
         ({"subject": "cluster"}, "has no object that an expression could see"),
         ({"expression": "has(it.borrowingLimt)"}, "did you mean 'borrowingLimit'?"),
