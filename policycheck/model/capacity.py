@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from policycheck.model import amount
 from policycheck.model.inventory import NONE, Accelerators, Inventory, Node, Range
 from policycheck.model.placement import Labels, Toleration, untolerated
 
@@ -113,41 +114,47 @@ def total(nodes: Iterable[Node], resource: str) -> Range:
     return result
 
 
-class _Term(NamedTuple):
-    machines: str
-    each: str
-
-
 def arithmetic(nodes: Iterable[Node], resource: str) -> str:
     """How the total comes about: ``8 nodes x 8``, ``8 nodes x 8 + 2 nodes x 4``, ``no node``.
 
-    Amounts per node are net, in base units; elastic pools show as ``0..10 nodes``, nodes that do not
-    say as ``1 node unknown``.
+    Amounts per node are net, as people write them; elastic pools show as ``0..10 nodes``, nodes that do
+    not say as ``1 node unknown``.
     """
-    groups: dict[tuple[bool, str], tuple[int, int | None]] = {}
+    groups: dict[tuple[int, int | None], tuple[int, int | None]] = {}
     for node in nodes:
         one = free(node, resource)
         if not node.usable or one.high == 0:
             continue
-        key = (one.is_exact, _each(one))
-        low, high = groups.get(key, (0, 0))
-        groups[key] = (low + node.machines, None if high is None or node.most is None else high + node.most)
+        low, high = groups.get((one.low, one.high), (0, 0))
+        most = None if high is None or node.most is None else high + node.most
+        groups[one.low, one.high] = (low + node.machines, most)
     if not groups:
         return "no node"
-    order = sorted(groups.items(), key=lambda item: (not item[0][0], -(item[1][1] or 2**62), item[0][1]))
-    return " + ".join(_term(low, high, key[1]) for key, (low, high) in order)
+    terms = [
+        (
+            each[0] != each[1],
+            each[1] is None,
+            -(_INFINITE if most is None else most),
+            -each[0],
+            _term(low, most, each, resource),
+        )
+        for each, (low, most) in groups.items()
+    ]
+    return " + ".join(term[-1] for term in sorted(terms))
 
 
-def _each(one: Range) -> str:
-    if one.is_exact:
-        return f" x {one.low}"
-    return " unknown" if one.high is None else f" x at most {one.high}"
+_INFINITE = 2**62
 
 
-def _term(low: int, high: int | None, each: str) -> str:
-    if low == high:
-        return f"{low} node{'' if low == 1 else 's'}{each}"
-    return f"{low}..{'' if high is None else high} nodes{each}"
+def _term(low: int, most: int | None, each: tuple[int, int | None], resource: str) -> str:
+    if low == most:
+        text = f"{low} node{'' if low == 1 else 's'}"
+    else:
+        text = f"{low}..{'' if most is None else most} nodes"
+    if each[1] is None:
+        return f"{text} unknown"
+    shown = amount.show(resource, each[1])
+    return f"{text} x {shown}" if each[0] == each[1] else f"{text} x at most {shown}"
 
 
 def largest_node(nodes: Iterable[Node], resource: str) -> Range:

@@ -35,7 +35,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
     help="Columns of a table, as in name=sn,gpus=gpu,model=model,cpu_milli=cpu_milli.",
 )
 @common.look_options
-def inventory(  # noqa: PLR0917 - one parameter an option
+def inventory(
     path: tuple[str, ...],
     form: str,
     write: str | None,
@@ -118,8 +118,9 @@ def _walk(folder: str) -> Iterator[str]:
 def _forgiven(report: FileReport, *, explicit: bool) -> FileReport:
     """A file that merely stood in a folder and is no inventory is said, and is no failure."""
     is_other = report.failed and not explicit and report.state == "notChecked"
-    is_known = "no inventory" in report.why or report.why.startswith("not read yet")
-    return report._replace(failed=False) if is_other and is_known else report
+    if is_other and ("no inventory" in report.why or report.why.startswith("not read yet")):
+        return report._replace(failed=False, why=report.why.partition(". Accepted are")[0])
+    return report
 
 
 def _write(target: str | None, found: object, dated: str | None) -> None:
