@@ -52,7 +52,11 @@ def _as_text(book: tuple[Rule, ...]) -> str:
         rows.append((rule.id, rule.severity, rule.phase, rule.name + mark, rule.title))
     widths = [max(len(row[at]) for row in rows) for at in range(4)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]]) for row in rows]
-    return "\n".join(line.rstrip() for line in lines) + f"\n\n{len(book)} rules\n"
+    return "\n".join(line.rstrip() for line in lines) + f"\n\n{_count(len(book), 'rule')}\n"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _complain(problems: tuple[Problem, ...] | list[Problem]) -> int:
@@ -83,7 +87,7 @@ def test_rules(folder: str | None, only: tuple[str, ...]) -> int:
             failed += 1
             say(f"{page.path.as_posix()}: {failure.rule} {failure.example}\n")
             say("".join(f"  {line}\n" for line in failure.lines))
-    emit(f"{len(pages)} rules, {examples} examples, {failed} failed\n")
+    emit(f"{_count(len(pages), 'rule')}, {_count(examples, 'example')}, {failed} failed\n")
     return max(code, exitcode.FINDINGS if failed else exitcode.OK)
 
 
@@ -161,7 +165,7 @@ def write_docs(to: str, folder: str | None, check: bool) -> int:
         (root / name).write_text(files[name], encoding="utf-8")
     for name in gone:
         (root / name).unlink()
-    emit(f"{len(files)} pages in {root.as_posix()}, {len(changed)} written, {len(gone)} removed\n")
+    emit(f"{_count(len(files), 'page')} in {root.as_posix()}, {len(changed)} written, {len(gone)} removed\n")
     return code
 
 
