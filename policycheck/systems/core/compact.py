@@ -23,6 +23,8 @@ KEY = "compactInventory"
 VERSION = 1
 _ADDRESS = re.compile(r"(?:^|[^0-9])(?:\d{1,3}[.-]){3}\d{1,3}(?:$|[^0-9])")
 _IDENTITIES = re.compile(r"(?:instance-id|machine-id|provider-?id|nodeclaim|serial|gfd\.timestamp|/uuid)$")
+_MOST = 100_000  # machines or GPUs that one number may stand for; beyond it is a slip
+_HOSTS = 200_000  # machines that one file may stand for
 _NAME_SHORTEST = 6  # a shorter host name may be part of a value by chance
 _MANY = 8  # so many nodes with a value each make a label an identity
 # Labels that tell what a machine is, which may differ on all machines of a small cluster.
@@ -201,6 +203,10 @@ def read(value: Mapping[str, Any], troubles: list[Trouble]) -> tuple[Node, ...]:
         made = _node(entry, position, troubles)
         if made is None or len(troubles) > before:
             continue
+        if ordinal + made.machines > _HOSTS:
+            message = f"more than {_HOSTS} machines in one inventory; split it"
+            troubles.append(Trouble("too-many", ("groups", position), message))
+            break
         if not entry.get("hosts") or made.machines != made.most:
             found.append(made)
             continue
@@ -223,7 +229,8 @@ def _node(entry: object, position: int, troubles: list[Trouble]) -> Node | None:
             message = f"unknown key {key}; allowed are {', '.join(sorted(_NODE_KEYS))}"
             troubles.append(Trouble("unknown-field", (*path, str(key)), message, on_key=True))
     machines, most = _size(entry, path, troubles)
-    raw_taints = [_taint(t) for t in entry.get("taints") or () if isinstance(t, str)]
+    taints = entry.get("taints")
+    raw_taints = [_taint(t) for t in taints if isinstance(t, str)] if isinstance(taints, list) else []
     oddities = entry.get("oddities")
     return Node(
         name=str(entry.get("name") or f"group-{position + 1:03d}"),
@@ -251,7 +258,7 @@ def _taint(text: str) -> Taint:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
 
 
 def _size(
@@ -260,7 +267,9 @@ def _size(
     low, most = entry.get("nodes"), entry.get("max", entry.get("nodes"))
     if not _is_number(low):
         troubles.append(
-            Trouble("missing-field", (*path, "nodes"), "a group needs nodes, a number of machines")
+            Trouble(
+                "missing-field", (*path, "nodes"), f"a group needs nodes, a number of machines up to {_MOST}"
+            )
         )
         return 0, 0
     if most == "unbounded":

@@ -260,7 +260,8 @@ def _gke(pool: Mapping[str, Any], n: int, table: instances.Table, troubles: list
     told = nodes.labels_of(config.get("labels"), (n, "config", "labels"), troubles)
     told["cloud.google.com/gke-nodepool"] = name
     machine_type = _text(config.get("machineType"))
-    told[INSTANCE_TYPE] = machine_type
+    if machine_type:
+        told[INSTANCE_TYPE] = machine_type
     taints = tuple(
         {**_mapping(t), "effect": _gke_effect(_text(_mapping(t).get("effect")))}
         for t in _items(config.get("taints"))

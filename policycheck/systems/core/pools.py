@@ -47,7 +47,7 @@ KEYS = (
     "taints",
 )
 _UNBOUNDED = ("unbounded", "unlimited")
-_MOST = 10_000_000  # machines or GPUs; beyond it a number is a slip
+_MOST = 100_000  # machines or GPUs; beyond it a number is a slip
 
 
 def is_pool_file(value: Mapping[str, Any]) -> bool:

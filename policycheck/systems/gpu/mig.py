@@ -208,6 +208,9 @@ def misfit(family: Family, wanted: Mapping[str, int]) -> str:
     return _media_conflict(family, wanted)
 
 
+_MOST_PACKED = 16 * 7  # slices of the largest machine; more is a slip or an attack
+
+
 class Cards(NamedTuple):
     """How many cards a number of slices takes: at least, when packed, and whether that fills them."""
 
@@ -220,8 +223,12 @@ def cards(family: Family, slices: Mapping[str, int]) -> Cards:
     """Cards behind ``slices`` (profile: number), all of the family's profiles.
 
     ``least`` is a bound that no layout can beat, ``packed`` what first-fit with the largest first
-    needs, ``full`` whether no further slice of the smallest kind fits on any of those.
+    needs, ``full`` whether no further slice of the smallest kind fits on any of those. Beyond what any
+    machine holds nothing is packed, and ``packed`` is one card a slice.
     """
+    total = sum(slices.values())
+    if total > _MOST_PACKED:
+        return Cards(_least(family, slices), total, full=False)
     items = [p for p, n in slices.items() for _ in range(n)]
     items.sort(key=lambda p: (-family.profiles[p].memory, -family.profiles[p].compute, p))
     bins: list[dict[str, int]] = []
@@ -233,12 +240,17 @@ def cards(family: Family, slices: Mapping[str, int]) -> Cards:
                 break
         else:
             bins.append({profile: 1})
-    by_memory = -(-sum(family.profiles[p].memory for p in items) // family.memory)
-    by_compute = -(-sum(family.profiles[p].compute for p in items) // family.compute)
-    by_number = max((-(-n // family.profiles[p].most) for p, n in slices.items()), default=0)
     smallest = next(iter(family.profiles))
     full = all(misfit(family, {**used, smallest: used.get(smallest, 0) + 1}) for used in bins)
-    return Cards(max(by_memory, by_compute, by_number), len(bins), full)
+    return Cards(_least(family, slices), len(bins), full)
+
+
+def _least(family: Family, slices: Mapping[str, int]) -> int:
+    """A number of cards that the sums of slices and each profile's number demand."""
+    memory = sum(family.profiles[p].memory * n for p, n in slices.items())
+    compute = sum(family.profiles[p].compute * n for p, n in slices.items())
+    by_number = max((-(-n // family.profiles[p].most) for p, n in slices.items()), default=0)
+    return max(-(-memory // family.memory), -(-compute // family.compute), by_number)
 
 
 def slices_of(allocatable: Mapping[str, int]) -> dict[str, int]:
