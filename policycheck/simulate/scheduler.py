@@ -111,6 +111,7 @@ class Waiting(NamedTuple):
     queue: str
     state: str  # active | inadmissible | notQueued
     reason: str | None  # None: no cycle looked at it
+    implied: str | None = None  # the reason that it shares with one just like it that was looked at
 
 
 class Scheduler(Protocol[W]):

@@ -125,8 +125,8 @@ def until_stable(case: Case) -> Answer:
         "cycles": cycles,
         "final": {
             "reserved": {name: granted(grant) for name, grant in session.holding().items()},
-            "evictions": dict(sorted(run.evictions.items())),
-            "pending": {w.workload: w.reason or "" for w in session.waiting()},
+            "evictions": {w: n for w, n in sorted(run.evictions.items()) if w in session.items},
+            "pending": {w.workload: w.reason for w in session.waiting() if w.reason is not None},
         },
         "converged": run.converged,
         "cyclesRun": run.count,

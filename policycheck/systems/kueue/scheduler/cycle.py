@@ -144,10 +144,8 @@ class Cycle:
 
     def _nominate(self, item: Item, queue: Queue) -> Entry:
         session = self._session
-        if item.scan is not None and item.scan_generation != queue.generation:
-            kept = session.world.strategy.keeps_scan and item.scan_cycle == session.number - 1
-            if not kept:
-                item.scan = None
+        if item.scan_generation != queue.generation:
+            item.scan = None
         assignment, targets = self._nominator.nominate(item, queue, item.scan, None)
         self._remember(item, queue, assignment)
         return Entry(item, queue, assignment, targets)
@@ -238,8 +236,7 @@ class Cycle:
             return
         queue.park(item)
         if session.world.strategy.equivalence and not queue.strict and back in (NO_FIT_AT_ALL, NO_VICTIMS):
-            for other in queue.park_kin(item, reason or "PendingEvaluation"):
-                other.reason = reason or "PendingEvaluation"
+            queue.park_kin(item, reason or "PendingEvaluation")
 
     def _decide(
         self,
@@ -349,7 +346,8 @@ class _Process:
         entry.skipped = True
         entry.message = message
         entry.reason = "WaitingForQuota"
-        entry.item.scan = None
+        if not self._session.world.strategy.keeps_scan:
+            entry.item.scan = None
 
     def _fits(self, entry: Entry) -> bool:
         """Whether the entry fits once all victims of this cycle and its own are gone."""

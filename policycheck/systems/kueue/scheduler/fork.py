@@ -35,6 +35,7 @@ def fork(session: Session) -> Session:
     other = Made(session.world._replace(shares=shares), trees, queues, ledger, session.now)
     other.number = session.number
     other.items = items
+    other.homes = dict(session.homes)
     other.victims = [items[v.id] for v in session.victims if v.id in items]
     other.busy = {name: queues[name] for name in session.busy}
     other.stamps = session.stamps.copy()

@@ -56,41 +56,50 @@ def until_stable(
     evictions: dict[str, int] = {}
     seen: dict[str, int] = {}
     loop: Loop | None = None
-    converged = False
-    number, before = 0, ""
-    while number < most:
-        number += 1
+    number, ran = 1, 0
+    quiet_states: set[object] = set()  # before cycles that did nothing, since the last that did
+    while number <= most:
         for event in due.pop(number, ()):
             event(session)
-            before = ""
         if not session.has_work():
             if not due:
-                number, converged = number - 1, True
-                break
+                return Run(tuple(logs), evictions, True, ran, loop)
+            number = max(number + 1, min(due))
             continue
+        before = queue_state(session)
         decisions = session.cycle(start + (number - 1) * NANOS)
-        reserved = tuple(d for d in decisions if d.outcome == RESERVED)
-        preempting = tuple(d for d in decisions if d.outcome == PREEMPTING)
-        for decision in preempting:
-            for victim in decision.victims:
-                evictions[victim.workload] = evictions.get(victim.workload, 0) + 1
         session.settle()
-        if reserved or preempting:
-            logs.append(CycleLog(number, reserved, preempting))
-            before = ""
-            if preempting and not due and loop is None:
+        ran += 1
+        log = _log(number, decisions, evictions)
+        if log is None:
+            if before in quiet_states and not due:
+                return Run(tuple(logs), evictions, True, ran, loop)
+            quiet_states.add(before)
+        else:
+            logs.append(log)
+            quiet_states.clear()
+            if log.preempting and not due and loop is None:
                 loop = _repeats(seen, session.digest(), number)
                 if loop is not None and stop_at_loop:
-                    break
-        elif not due:
-            now = session.digest()
-            if now == before:
-                converged = True
-                break
-            before = now
-    else:
-        converged = not session.has_work()
-    return Run(tuple(logs), evictions, converged, number, loop)
+                    return Run(tuple(logs), evictions, False, ran, loop)
+        number += 1
+    return Run(tuple(logs), evictions, False, ran, loop)
+
+
+def _log(number: int, decisions: Sequence[Decision], evictions: dict[str, int]) -> CycleLog | None:
+    reserved = tuple(d for d in decisions if d.outcome == RESERVED)
+    preempting = tuple(d for d in decisions if d.outcome == PREEMPTING)
+    for decision in preempting:
+        for victim in decision.victims:
+            evictions[victim.workload] = evictions.get(victim.workload, 0) + 1
+    return CycleLog(number, reserved, preempting) if reserved or preempting else None
+
+
+def queue_state(session: Session) -> object:
+    """Who waits where, and how far each flavor scan is."""
+    return tuple(
+        (name, item.place, repr(item.scan)) for name, item in sorted(session.items.items()) if not item.reserved
+    )
 
 
 def _repeats(seen: dict[str, int], digest: str, number: int) -> Loop | None:

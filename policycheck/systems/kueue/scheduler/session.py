@@ -54,6 +54,7 @@ class Session:
         self.now = now
         self.number = 0  # of the cycle
         self.items: dict[str, Item] = {}
+        self.homes: dict[str, int] = {}  # tree of every workload that ever was in a queue
         self.victims: list[Item] = []  # evicted by the last cycle, still holding quota
         self.members: list[list[Queue | None]] = [[None] * t.size for t in self.trees]
         self.busy: dict[str, Queue] = {}  # queues that may have a head
@@ -147,6 +148,7 @@ class Session:
         item.columns = frozenset(cell // tree.size for cell in usage)
         tree.add_all(item.amounts)
         item.queue, item.admission = queue, admission
+        self.homes[item.id] = queue.tree
         item.reserved, item.reserved_at = True, since
         queue.holders[item.id] = item
         self.changed(queue)
@@ -161,9 +163,9 @@ class Session:
         item.queue = queue = self.queue_of(item.workload)
         if queue is None:
             return
-        if self.backs_off(item) or (queue.key(item) in queue.moved and not queue.strict):
+        self.homes[item.id] = queue.tree
+        if self.backs_off(item) or (queue.alike(item) in queue.moved and not queue.strict):
             queue.park(item)
-            item.reason = queue.moved.get(queue.key(item), item.reason)
         else:
             queue.push(item)
             self.busy[queue.name] = queue
@@ -215,11 +217,12 @@ class Session:
         freed: set[int] = set()
         back: list[Item] = []
         for name in ids:
+            # Parked workloads return whether or not quota was held: controllers do not look.
+            if name in self.homes:
+                freed.add(self.homes[name])
             item = self.items.get(name)
             if item is None:
                 continue
-            if item.reserved and item.queue is not None:
-                freed.add(item.queue.tree)
             self._forget(item)
             if requeue:
                 back.append(item)
@@ -227,6 +230,7 @@ class Session:
                 del self.items[name]
         for item in back:
             item.evicted = False
+            item.reason = "PendingEvaluation"
             self.enqueue(item)
         self.return_parked(freed)
 
@@ -313,7 +317,9 @@ class Session:
             if item.reserved:
                 continue
             state = {ACTIVE: "active", PARKED: "inadmissible"}.get(item.place, "notQueued")
-            out.append(Waiting(name, item.queue.name if item.queue else "", state, item.reason))
+            queue = item.queue
+            implied = queue.moved.get(queue.alike(item)) if queue is not None else None
+            out.append(Waiting(name, queue.name if queue else "", state, item.reason, implied))
         return out
 
     def holding(self) -> dict[str, Grant]:

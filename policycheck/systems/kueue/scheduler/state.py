@@ -145,7 +145,7 @@ class Queue:
         self.kin: dict[Key, Kin] = {}
         self.order: list[tuple[int, int, str, str, int, Key]] = []  # heads of kin, lazily
         self.waiting = 0  # active workloads
-        self.moved: dict[Key, str] = {}  # classes parked as a whole, with the reason
+        self.moved: dict[tuple[int, int], str] = {}  # classes parked as a whole, with the reason
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
         self.plans: dict[tuple[int, tuple[int, ...]], Plan] = {}
         self.rules = rules
@@ -154,6 +154,10 @@ class Queue:
     def key(self, item: Item) -> Key:
         """The class of ``item``."""
         return item.shape.number, item.priority, item.local if self.by_local else ""
+
+    def alike(self, item: Item) -> tuple[int, int]:
+        """What workloads have in common that are parked together."""
+        return item.shape.number, item.priority
 
     def _kin(self, key: Key) -> Kin:
         found = self.kin.get(key)
@@ -186,21 +190,21 @@ class Queue:
         entry = (item.time, item.uid, item.id, item.ticket, item)
         heapq.heappush(self._kin(self.key(item)).parked, entry)
 
-    def park_kin(self, item: Item, reason: str) -> list[Item]:
+    def park_kin(self, item: Item, reason: str) -> None:
         """Park all active workloads alike ``item``; newcomers of the class are parked too."""
-        key = self.key(item)
-        kin = self._kin(key)
-        self.moved[key] = reason
-        went = []
-        for entry in kin.active:
-            one = entry[4]
-            if entry[3] == one.ticket:
-                one.place = PARKED
-                went.append(one)
-                heapq.heappush(kin.parked, entry)
-        self.waiting -= kin.size
-        kin.active, kin.size = [], 0
-        return went
+        alike = self.alike(item)
+        self.moved[alike] = reason
+        all_kin = self.kin.items() if self.by_local else [(self.key(item), self._kin(self.key(item)))]
+        for key, kin in all_kin:
+            if key[:2] != alike:
+                continue
+            for entry in kin.active:
+                one = entry[4]
+                if entry[3] == one.ticket:
+                    one.place = PARKED
+                    heapq.heappush(kin.parked, entry)
+            self.waiting -= kin.size
+            kin.active, kin.size = [], 0
 
     def take_out(self, item: Item) -> None:
         """Remove ``item`` from wherever it waits."""
