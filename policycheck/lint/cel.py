@@ -19,6 +19,11 @@ from policycheck.model.schema import Field, obj, suggest
 ENGINE = "cel-expr-python/0.1"
 EXTENSIONS = ("bindings", "lists", "math", "optional", "sets", "strings", "two-var-comprehensions")
 _FUNCTION_NAMES = ("quantity(x)", "amount(resource, x)", "isQuantity(x)", "version(text)")
+_MAX_LENGTH = 4_000
+_MAX_BINDINGS = 12
+_BINDING = re.compile(
+    r"\.\s*(?:all|exists|exists_one|existsOne|map|filter|bind|optMap|optFlatMap|transform\w+|sortBy)\s*\("
+)
 _INT_MAX, _INT_MIN = 2**63 - 1, -(2**63)
 _CEL_TYPES = {
     "string": "STRING",
@@ -81,7 +86,7 @@ class Program:
     def _eval(self, context: Mapping[str, object]) -> object:
         try:
             value = self._expression.eval(data=context)
-        except (RuntimeError, OverflowError, TypeError, ValueError) as error:
+        except (RuntimeError, OverflowError, TypeError, ValueError, MemoryError) as error:
             message = str(error)
             budget = "budget" in message
             return CelError("budget" if budget else "evaluation", _plain_message(message))
@@ -114,6 +119,7 @@ def compile_expression(expression: str, variables: Mapping[str, Field]) -> Compi
 
     from policycheck.lint import descriptor
 
+    _refuse_bombs(expression)
     made = descriptor.build(variables)
     environment = cel.NewEnv(
         descriptor_pool=made.pool,
@@ -126,6 +132,23 @@ def compile_expression(expression: str, variables: Mapping[str, Field]) -> Compi
     except RuntimeError as error:
         raise _explained(str(error), expression, variables, made.fields) from None
     return Compiled(compiled.serialize(), compiled.return_type().name())
+
+
+def _refuse_bombs(expression: str) -> None:
+    """Refuse what could take the machine before the iteration budget sets in: rules of a pull
+    request are evaluated too. Lists out of nothing, and values that double from level to level.
+    """
+    if len(expression) > _MAX_LENGTH:
+        what = f"{len(expression):,} characters; an expression has at most {_MAX_LENGTH:,}"
+        raise CelCompileError(what, 1, 1, expression[:80])
+    found = re.search(r"\blists\s*\.\s*range\b", expression)
+    if found:
+        line = expression.count("\n", 0, found.start()) + 1
+        column = found.start() - expression.rfind("\n", 0, found.start())
+        raise CelCompileError("lists.range is not available in rules", line, column, expression)
+    if len(_BINDING.findall(expression)) > _MAX_BINDINGS:
+        what = f"more than {_MAX_BINDINGS} macros that bind a variable; write it as a check in Python"
+        raise CelCompileError(what, 1, 1, expression)
 
 
 def target_field() -> Field:

@@ -10,7 +10,7 @@ from policycheck.lint.cel import CelError, Program, Runtime
 from policycheck.lint.finding import RuleError, SkippedRule
 from policycheck.lint.hit import Hit, Skip
 from policycheck.lint.place import dotted
-from policycheck.lint.rule import ANY, Check, Rule
+from policycheck.lint.rule import ANY, OWN, Check, Rule
 from policycheck.lint.settings import Target
 from policycheck.lint.subject import Subject, expand, kind_of, occurs, subjects
 from policycheck.model.cluster import Cluster
@@ -58,7 +58,7 @@ def reason_to_skip(rule: Rule, setting: Setting) -> str | None:
     cluster = setting.cluster
     if rule.subject != ANY and not occurs(cluster, rule.subject, rule.system):
         return ""
-    target = setting.targets.get(rule.system)
+    target = setting.targets.get(_system(rule, cluster))
     if target is not None and not _applies(rule, target.version):
         since, until = rule.applies_since or "the first", rule.applies_until or "today"
         return f"it is about versions from {since} to {until}; the target is {target.version}"
@@ -67,6 +67,14 @@ def reason_to_skip(rule: Rule, setting: Setting) -> str | None:
     if "context" in rule.needs and all(entry.origin.reported for entry in cluster.entries.values()):
         return "no context is given; say --context PATH for objects that live elsewhere"
     return None
+
+
+def _system(rule: Rule, cluster: Cluster) -> str:
+    """Whose version a rule is about: its system's; for a user's own rule that of its subject."""
+    if rule.system != OWN:
+        return rule.system
+    first = next(subjects(cluster, rule.subject), None)
+    return first.facts.system if first and first.facts else ""
 
 
 def _applies(rule: Rule, version: str) -> bool:

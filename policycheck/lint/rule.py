@@ -16,6 +16,7 @@ NEEDS = ("inventory", "context")
 PARAM_TYPES = ("string", "int", "number", "bool", "quantity", "list")
 # Subjects that are no kind but something of the neutral model.
 MODEL_SUBJECTS = ("queue", "cohort", "flavor", "workload", "node", "service", "cluster")
+OWN = "own"  # the system of rules that come from a user's folder
 ANY = "any"  # the subject of rules about the text itself
 
 Check = Callable[[Cluster, Mapping[str, object]], Iterable[Hit | Skip]]

@@ -26,15 +26,15 @@ _ENTRY = {"size", "mtime", "sha256", "rule"}
 class RuleFolder(NamedTuple):
     """Where rule files lie. ``own`` marks a user's: expressions only, letters of its own.
 
-    ``compiled`` is where the compiled form is kept; None keeps none. With ``sealed`` (a packaged
-    copy) it is trusted when names and sizes agree, since unpacking changes the times, and it is
-    never written.
+    ``compiled`` is where the compiled form is kept; None keeps none. ``sealed`` is a packaged one:
+    it is trusted when names and sizes agree, since unpacking changes the times, and never written;
+    when it is of another make, ``compiled`` serves.
     """
 
     path: Path
     own: bool = False
     compiled: Path | None = None
-    sealed: bool = False
+    sealed: Path | None = None
 
 
 class Rulebook(NamedTuple):
@@ -98,21 +98,22 @@ class _Folder:
         self.fresh = 0
 
     def run(self) -> None:
-        known = _read_compiled(self.folder.compiled, self.key)
+        known = _read_compiled(self.folder.sealed, self.key)
+        is_sealed = bool(known)
+        if not is_sealed:
+            known = _read_compiled(self.folder.compiled, self.key)
         kept: dict[str, Any] = {}
         for file in files_of(self.folder.path):
             entry = known.get(file.name)
-            if not (entry and entry["size"] == file.size and self._same_time(entry, file)):
+            same = entry and entry["size"] == file.size and (is_sealed or entry["mtime"] == file.mtime)
+            if not same:
                 entry = self._load(file, entry)
             if entry is not None:
                 kept[file.name] = entry
                 self.digests.append(f"{file.name} {entry['sha256']}")
                 self.rules.append(from_json(entry["rule"]))
-        if kept != known and not self.folder.sealed:
+        if kept != known and not is_sealed:
             keep.write(self.folder.compiled, {"key": self.key, "files": kept})
-
-    def _same_time(self, entry: Any, file: RuleFile) -> bool:
-        return self.folder.sealed or entry["mtime"] == file.mtime
 
     def _load(self, file: RuleFile, entry: Any) -> Any:
         """The compiled entry of ``file``; None when something is wrong with it."""
@@ -200,10 +201,8 @@ def built_in(cache: Path | None) -> RuleFolder:
     Raises FileNotFoundError when the installation is not whole.
     """
     root = data.root()
-    packaged = root / "rulebook.json"
-    if not data.in_checkout() and packaged.is_file():
-        return RuleFolder(root / "rules", compiled=packaged, sealed=True)
-    return RuleFolder(root / "rules", compiled=cache / "rulebook.json" if cache else None)
+    sealed = None if data.in_checkout() else root / "rulebook.json"
+    return RuleFolder(root / "rules", compiled=cache / "rulebook.json" if cache else None, sealed=sealed)
 
 
 def own(folder: str, cache: Path | None) -> RuleFolder:

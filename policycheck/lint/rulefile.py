@@ -14,13 +14,11 @@ from pydantic import ValidationError
 
 from policycheck.lint import cel, message, written
 from policycheck.lint.param import param_field, wrong_params
-from policycheck.lint.rule import ANY, MODEL_SUBJECTS, Param, Rule, Systems
+from policycheck.lint.rule import ANY, MODEL_SUBJECTS, OWN, Param, Rule, Systems
 from policycheck.lint.rulemodel import RuleModel
 from policycheck.lint.subject import fields_of, model_fields
 from policycheck.lint.written import Problem, Written
 from policycheck.model import schema
-
-OWN = "own"  # the system of rules that come from a user's folder
 
 
 class Source(NamedTuple):

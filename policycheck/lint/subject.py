@@ -134,7 +134,11 @@ def occurs(cluster: Cluster, subject: str, system: str) -> bool:
         return cluster.inventory.known
     if subject in ("queue", "cohort", "flavor"):
         return bool(cluster.view.queues or cluster.view.flavors)
-    return any(entry.facts.system == system for entry in cluster.entries.values()) or subject == "workload"
+    systems = {entry.facts.system for entry in cluster.entries.values()} - {""}
+    # A system without a state of its own speaks about the objects of others.
+    if subject == "cluster" and system in cluster.systems:
+        return system in systems
+    return bool(systems) or cluster.inventory.known
 
 
 def _model_values(cluster: Cluster, subject: str) -> Iterator[tuple[DocumentId, Mapping[str, object]]]:

@@ -173,6 +173,27 @@ def test_a_runaway_expression_is_stopped(runtime):
     assert "10,000" in found.message
 
 
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("true &&\n  lists.range(2000000000).size() > 0", "lists.range is not available"),
+        ("'" + "x" * 4000 + "' == ''", "at most 4,000"),
+        ("&&".join(["[1].all(x, true)"] * 13), "more than 12 macros"),
+        ("(" * 5000, "4,000"),
+        ("(" * 3000, "recursion limit"),
+        ("!" * 3000 + "true", ""),
+        ("+".join(["1"] * 1500) + " == 1", "recursion depth"),
+    ],
+)
+def test_what_could_take_the_machine_is_refused_or_harmless(expression, words):
+    if not words:
+        compile_expression(expression, VARIABLES)
+        return
+    with pytest.raises(CelCompileError) as caught:
+        compile_expression(expression, VARIABLES)
+    assert words in caught.value.message
+
+
 def test_the_budget_is_not_reached_by_what_rules_do(runtime):
     groups = [{"name": f"g{i}", "resources": [{"name": "r", "nominal": "1"}] * 64} for i in range(16)]
     big = {"spec": {"groups": groups}}

@@ -92,12 +92,20 @@ def test_a_sealed_form_is_trusted_by_size_and_never_written(world, tmp_path, rul
     target = tmp_path / "sealed.json"
     assert seal(world.folder, target, systems).fresh == 1
     before = target.read_bytes()
+    folder = RuleFolder(world.folder, sealed=target)
     path = world.folder / "ex" / "EX101-limit-outside-cohort.yaml"
     os.utime(path, ns=(1, 1))
-    assert load((RuleFolder(world.folder, compiled=target, sealed=True),), systems).fresh == 0
+    assert load((folder,), systems).fresh == 0
     path.write_text(rule(title="A longer title than before"))
-    assert load((RuleFolder(world.folder, compiled=target, sealed=True),), systems).fresh == 1
+    assert load((folder,), systems).fresh == 1
     assert target.read_bytes() == before
+
+
+def test_where_the_sealed_form_is_of_another_make_the_cache_serves(world, tmp_path, rule, systems):
+    world.book(rule())
+    seal(world.folder, tmp_path / "sealed.json", systems, "made elsewhere")
+    folder = RuleFolder(world.folder, compiled=tmp_path / "cache.json", sealed=tmp_path / "sealed.json")
+    assert [load((folder,), systems, "here").fresh for _ in range(2)] == [1, 0]
 
 
 def test_two_rules_with_one_id_or_name_both_stay_out(world, rule, systems):
@@ -130,15 +138,15 @@ def test_a_file_that_can_not_be_read_is_a_problem(world, data, rule, systems):
 def test_the_checkouts_rules_are_the_built_in_ones(tmp_path):
     folder = built_in(tmp_path)
     assert (folder.path.parent / "pyproject.toml").is_file()
-    assert (folder.own, folder.sealed, folder.compiled) == (False, False, tmp_path / "rulebook.json")
+    assert (folder.own, folder.sealed, folder.compiled) == (False, None, tmp_path / "rulebook.json")
 
 
 def test_a_packaged_rulebook_is_sealed(tmp_path, monkeypatch):
     monkeypatch.setattr("policycheck.data.root", lambda: tmp_path)
     monkeypatch.setattr("policycheck.data.in_checkout", lambda: False)
-    assert built_in(tmp_path / "cache").compiled == tmp_path / "cache" / "rulebook.json"
-    (tmp_path / "rulebook.json").write_text("{}")
-    assert built_in(tmp_path / "cache")[2:] == (tmp_path / "rulebook.json", True)
+    folder = built_in(tmp_path / "cache")
+    assert folder.compiled == tmp_path / "cache" / "rulebook.json"
+    assert folder.sealed == tmp_path / "rulebook.json"
 
 
 def test_a_known_rulebook_loads_without_validator_and_engine(world, tmp_path, rule, systems):

@@ -265,3 +265,18 @@ def test_the_order_of_documents_changes_nothing(world, rule, queue):
     one = world.lint([rule()], texts)
     assert one == world.lint([rule()], dict(sorted(texts.items())))
     assert [f.place.file for f in one.findings] == sorted(names)
+
+
+def test_bounds_of_a_users_own_rule_are_about_its_subjects_system(world, rule, queue):
+    book = world.book(rule(id="ACME100", applies={"since": "0.15"}), own=True)
+    assert book.problems == ()
+    for version, found in (("0.14", 0), ("0.15", 1)):
+        result = world.run(book, {"q.yaml": queue}, targets={"": {"ex": Target("ex", version)}})
+        assert (len(result.findings), len(result.skipped)) == (found, 1 - found)
+
+
+def test_a_rule_about_the_cluster_runs_when_anything_is_known(world, rule, queue):
+    text = rule(check="ex.names", subject="cluster", **CHECK)
+    assert len(world.lint([text], {"q.yaml": queue}).findings) == 1
+    unknown = "apiVersion: other.org/v1\nkind: Thing\nmetadata: {name: t}\n"
+    assert world.lint([text], {"t.yaml": unknown}).findings == ()
