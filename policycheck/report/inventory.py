@@ -397,9 +397,12 @@ def _sentences(title: str, found: Sequence[Oddity], style: Style) -> list[str]:
 
 
 def _files(files: Sequence[FileReport], style: Style) -> list[str]:
-    bad = [f for f in files if f.state != "checked"]
-    lines = [style.paint("strong", "Not read, or in part")] if bad else []
+    bad = [f for f in files if f.state == "partly" or f.failed or (f.state != "checked" and style.verbose)]
+    others = sum(f.state != "checked" for f in files) - len(bad)
+    lines = [style.paint("strong", "Not read, or in part")] if bad or others else []
     for file in bad:
         place = f"{file.file}:{file.line}" if file.line else file.file
         lines += hang("  - ", wrap(clean(f"{place}: {file.why}", ascii_only=style.ascii), style.width - 4))
+    if others:
+        lines.append(f"  {others:,} file{'s' * (others > 1)} without inventory (--verbose lists all)")
     return lines

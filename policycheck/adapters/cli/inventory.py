@@ -16,7 +16,7 @@ from policycheck.adapters.cli import common, exitcode
 if TYPE_CHECKING:
     from policycheck.source.document import FileReport
 
-_SUFFIXES = (".yaml", ".yml", ".json", ".csv")
+_SUFFIXES = (".yaml", ".yml", ".json")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 
@@ -61,8 +61,9 @@ def inventory(
     from policycheck.report.inventory import render_json, render_text
     from policycheck.systems.core import inventory as reader
 
-    found, reports = reader.load(tuple(files), common.reader(), columns=told)
-    reports = tuple(_forgiven(report, explicit=files.get(report.file, True)) for report in reports)
+    found, reports = reader.load(
+        tuple(files), common.reader(), columns=told, named=lambda file: files.get(file, True)
+    )
     if found.known:
         _write(write, found, dated)
         style = common.style_for(None if output else sys.stdout, color, quiet=quiet, verbose=verbose)
@@ -70,7 +71,7 @@ def inventory(
         common.emit(text, output)
     elif form == "json":
         common.emit(render_json(found, reports), output)
-    _complain(reports, known=found.known, form=form)
+    _complain(reports, known=found.known, form=form, verbose=verbose)
     is_unread = bool(missing) or not found.known or any(report.failed for report in reports)
     return exitcode.UNREAD if is_unread else exitcode.OK
 
@@ -115,14 +116,6 @@ def _walk(folder: str) -> Iterator[str]:
                 yield f"{at}/{name}".replace(os.sep, "/").replace("//", "/")
 
 
-def _forgiven(report: FileReport, *, explicit: bool) -> FileReport:
-    """A file that merely stood in a folder and is no inventory is said, and is no failure."""
-    is_other = report.failed and not explicit and report.state == "notChecked"
-    if is_other and ("no inventory" in report.why or report.why.startswith("not read yet")):
-        return report._replace(failed=False, why=report.why.partition(". Accepted are")[0])
-    return report
-
-
 def _write(target: str | None, found: object, dated: str | None) -> None:
     if not target:
         return
@@ -134,14 +127,18 @@ def _write(target: str | None, found: object, dated: str | None) -> None:
     common.say(f"wrote {target}\n")
 
 
-def _complain(reports: tuple[FileReport, ...], *, known: bool, form: str) -> None:
+def _complain(reports: tuple[FileReport, ...], *, known: bool, form: str, verbose: bool) -> None:
     """Messages to standard error: the text report tells of unread files itself."""
     if known and form == "text":
         return
+    others = 0
     for report in reports:
-        if report.state != "checked":
+        if report.failed or (report.state != "checked" and verbose):
             place = f"{report.file}:{report.line}" if report.line else report.file
             common.say(f"{place}: {report.why}\n")
+        others += report.state != "checked" and not report.failed
+    if others and not verbose:
+        common.say(f"{others} file{'s' * (others > 1)} without inventory (--verbose lists all)\n")
     if not known:
         from policycheck.systems.core.formats import ACCEPTED
 

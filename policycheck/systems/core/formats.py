@@ -42,8 +42,9 @@ class Part(NamedTuple):
 class _Collector:
     """Gathers what the documents of one file give, and what was wrong with them."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, *, named: bool) -> None:
         self.file = file
+        self.named = named  # by the user; what was merely found in a folder may be something else
         self.nodes: list[tuple[DocumentId, Node]] = []
         self.slices: list[slices.DeviceSlice] = []
         self.workloads: list[Workload] = []
@@ -76,9 +77,12 @@ class _Collector:
             seen = ", ".join(f"{n} {kind}" for kind, n in sorted(self.others.items()))
             self.wrong.append((None, f"holds no inventory ({seen})", False))
         else:
-            self.wrong.append(
-                (None, f"no inventory in a format that is known. Accepted are {ACCEPTED}", True)
-            )
+            self.wrong.append((None, self.unknown("no"), self.named))
+
+    def unknown(self, what: str) -> str:
+        """Why a file is no inventory, with what is accepted when the user meant it as one."""
+        accepted = f". Accepted are {ACCEPTED}" if self.named else ""
+        return f"{what} inventory in a format that is known{accepted}"
 
     def _report(self) -> FileReport:
         if not self.wrong:
@@ -97,8 +101,17 @@ def _dotted(path: tuple[str | int, ...]) -> str:
     return text or "document"
 
 
-def read(file: str, read_bytes: Callable[[str], bytes], columns: Mapping[str, str] | None = None) -> Part:
-    """What one file holds of an inventory. Never raises on content; OSError becomes its report."""
+def read(
+    file: str,
+    read_bytes: Callable[[str], bytes],
+    columns: Mapping[str, str] | None = None,
+    *,
+    named: bool = True,
+) -> Part:
+    """What one file holds of an inventory. Never raises on content; OSError becomes its report.
+
+    A file that is something else failed when the user ``named`` it, and else is merely not checked.
+    """
     try:
         data = read_bytes(file)
     except OSError as error:
@@ -106,8 +119,8 @@ def read(file: str, read_bytes: Callable[[str], bytes], columns: Mapping[str, st
         return Part(FileReport(file, "notChecked", None, why, failed=True))
     suffix = next((s for s in _BY_SUFFIX if file.lower().endswith(s)), "")
     if suffix:
-        return Part(FileReport(file, "notChecked", None, _LATER.format(_BY_SUFFIX[suffix]), failed=True))
-    collector = _Collector(file)
+        return Part(FileReport(file, "notChecked", None, _LATER.format(_BY_SUFFIX[suffix]), failed=named))
+    collector = _Collector(file, named=named)
     table = _table_text(file, data, columns)
     if table is not None:
         _table(collector, table, columns)
@@ -156,8 +169,8 @@ def _documents(collector: _Collector, data: bytes) -> None:
         return
     try:
         values = yamldoc.load_values(collector.file, data)
-    except TextError as error:
-        collector.wrong.append((None, str(error), True))
+    except TextError:  # a template or a fragment, which was recognised as one before
+        collector.wrong += [(u.line, u.why, collector.named) for u in parsed.unchecked]
         return
     for number, (line, value) in enumerate(values):
         _value(collector, DocumentId(collector.file, number), line, value)
@@ -201,9 +214,7 @@ def _value(collector: _Collector, place: DocumentId, line: int, value: Any) -> N
         found = elastic.read_gke(value, troubles)
     elif not isinstance(value, Mapping):
         if value is not None:
-            collector.wrong.append(
-                (line, f"no inventory in a format that is known. Accepted are {ACCEPTED}", True)
-            )
+            collector.wrong.append((line, collector.unknown("no"), collector.named))
         return
     elif isinstance(value.get("kind"), str) and "metadata" in value:
         return  # an object: it was taken before
@@ -212,7 +223,7 @@ def _value(collector: _Collector, place: DocumentId, line: int, value: Any) -> N
     elif pools.is_pool_file(value):
         found = pools.read(value, troubles)
     else:
-        collector.wrong.append((line, _unread(value), True))
+        collector.wrong.append((line, _unread(collector, value), collector.named))
         return
     if isinstance(value, Mapping):
         collector.dated = compact.dates([value])
@@ -223,11 +234,11 @@ def _value(collector: _Collector, place: DocumentId, line: int, value: Any) -> N
     collector.troubled(line, troubles, failed=True)
 
 
-def _unread(value: Mapping[str, Any]) -> str:
+def _unread(collector: _Collector, value: Mapping[str, Any]) -> str:
     """What a mapping without kind is, as far as its keys tell."""
     if "switches" in value and "blocks" in value:
         return _LATER.format("a Topograph model, which tells of topology and of no GPUs")
     if _SLINKY & set(value):
         return _LATER.format("chart values (Slinky)")
     keys = ", ".join(str(k) for k in list(value)[:4])
-    return f"a mapping with {keys}: no inventory in a format that is known. Accepted are {ACCEPTED}"
+    return collector.unknown(f"a mapping with {keys}: no")

@@ -152,16 +152,18 @@ def load(
     *,
     columns: Mapping[str, str] | None = None,
     is_queued: Callable[[Workload], bool] | None = None,
+    named: Callable[[str], bool] = lambda _: True,
 ) -> Loaded:
     """The Inventory that files hold, each in whatever format its content shows.
 
     ``read_bytes`` may raise OSError, which becomes a report of that file. ``columns`` names the columns of
     tables. DaemonSets found beside nodes are taken off; loose pods only when ``is_queued`` tells which of
-    them queues account for.
+    them queues account for. A file that is no inventory failed if the user ``named`` it, rather than a
+    folder in which it was found.
     """
     from policycheck.systems.core import formats
 
-    parts = [formats.read(path, read_bytes, columns) for path in paths]
+    parts = [formats.read(path, read_bytes, columns, named=named(path)) for path in paths]
     nodes: dict[str, tuple[DocumentId, Node]] = {}
     others: list[Inventory] = []
     for part in parts:

@@ -107,6 +107,9 @@ def test_other_files_of_a_folder_are_no_failure(capsys, tmp_path):
     (tmp_path / "q.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: q}\n")
     code, out, _ = run(capsys, tmp_path)
     assert code == 0
+    assert "2 files without inventory" in out
+    code, out, _ = run(capsys, tmp_path, "--verbose")
+    assert code == 0
     assert "holds no inventory (1 Service)" in " ".join(out.split())
     assert "Accepted" not in out
 
@@ -129,3 +132,11 @@ def test_terminal_tricks_in_names_are_shown_harmless(capsys, tmp_path):
     assert code == 0
     assert "\x1b" not in out
     assert "\u202e" not in out
+
+
+def test_a_template_is_not_read_and_is_no_failure(capsys, tmp_path):
+    (tmp_path / "t.yaml").write_text("{{- if .Values.x }}\nkind: Node\n{{- end }}\n")
+    (tmp_path / "n.yaml").write_text((FIXTURES / "pools.yaml").read_text())
+    code, out, _ = run(capsys, tmp_path, "--verbose")
+    assert code == 0
+    assert "t.yaml:1: " in out.replace("\n    ", " ")
