@@ -22,7 +22,7 @@ from policycheck.lint.message import MessageError, render
 from policycheck.lint.place import dotted, fingerprint, written_dotted
 from policycheck.lint.rule import Rule, Systems
 from policycheck.lint.rulebook import Rulebook
-from policycheck.lint.select import choose, ignored_in, params_of, severity_of
+from policycheck.lint.select import choose, complaints, ignored_in, params_of, severity_of
 from policycheck.lint.settings import Settings, Target
 from policycheck.lint.suppression import Suppression, apply
 from policycheck.model.cluster import Cluster
@@ -61,10 +61,14 @@ class _Draft(NamedTuple):
 
 
 def run(job: Job) -> LintResult:
-    """Every chosen rule over every cluster. ``files`` of the result is left to the caller."""
+    """Every chosen rule over every cluster. ``files`` of the result is left to the caller.
+
+    Settings that fit no rule are among the errors: a misspelt rule must not look like a clean run.
+    """
     chosen = choose(job.rulebook, job.settings)
     outcomes = [(cluster, _run_cluster(cluster, chosen.rules, job)) for cluster in job.clusters]
-    errors = [error for _, outcome in outcomes for error in outcome.errors]
+    errors = [RuleError("settings", what) for what in complaints(job.rulebook, job.settings)]
+    errors.extend(error for _, outcome in outcomes for error in outcome.errors)
     skipped = [skip for _, outcome in outcomes for skip in outcome.skipped]
     # Sorted by file, so that each file with findings is looked into once.
     raw = [(cluster, hit) for cluster, outcome in outcomes for hit in outcome.hits]

@@ -22,7 +22,7 @@ class ClusterScope(NamedTuple):
     paths: tuple[str, ...]
     inventory: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
-    target: tuple[str, ...] = ()  # "kueue=0.19,Gate=false", one a system
+    target: tuple[str, ...] = ()  # "system=0.19,Gate=false", one a system
 
 
 class Settings(NamedTuple):

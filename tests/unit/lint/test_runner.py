@@ -280,3 +280,10 @@ def test_a_rule_about_the_cluster_runs_when_anything_is_known(world, rule, queue
     assert len(world.lint([text], {"q.yaml": queue}).findings) == 1
     unknown = "apiVersion: other.org/v1\nkind: Thing\nmetadata: {name: t}\n"
     assert world.lint([text], {"t.yaml": unknown}).findings == ()
+
+
+def test_settings_that_fit_no_rule_are_errors_and_no_clean_run(world, rule, queue):
+    result = world.lint([rule()], {"q.yaml": queue}, Settings(select=("EX1O1",)))
+    assert [(e.rule, e.why) for e in result.errors] == [
+        ("settings", "select: no rule 'EX1O1'; did you mean 'EX101'?")
+    ]
