@@ -73,10 +73,11 @@ def read_world(case: Case) -> World:
     def named(kind: str, reader: Any) -> dict[str, Any]:
         return {t.name: t for t in (reader(v, troubles) for v in kinds.get(kind, ()))}
 
+    queues = {q.name: q for q in (_undefaulted(v, troubles) for v in kinds.get("ClusterQueue", ()))}
     workloads = [read.workload(v, troubles) for v in kinds.get("Workload", ())]
     local = [read.local_queue(v, troubles) for v in kinds.get("LocalQueue", ())]
     objects = model.KueueObjects(
-        cluster_queues=named("ClusterQueue", read.cluster_queue),
+        cluster_queues=queues,
         cohorts=named("Cohort", read.cohort),
         local_queues={(q.namespace, q.name): q for q in local},
         flavors=named("ResourceFlavor", read.resource_flavor),
@@ -96,6 +97,19 @@ def read_world(case: Case) -> World:
         moment(text(case.get("now"))),
         tuple(kinds.get("Node", ())),
     )
+
+
+def _undefaulted(value: Mapping[str, Any], troubles: list[Trouble]) -> model.ClusterQueue:
+    """A ClusterQueue as it was recorded: no API server filled in what ``preemption`` leaves out.
+
+    The real scheduler holds an absent reclaimWithinCohort for a policy that is not Never and allows
+    nothing, which under fair sharing lets a queue preempt its own while it borrows.
+    """
+    queue = read.cluster_queue(value, troubles)
+    raw = mapping(value.get("spec")).get("preemption")
+    if isinstance(raw, dict) and "reclaimWithinCohort" not in raw:
+        return queue._replace(preemption=queue.preemption._replace(reclaim_within_cohort=""))
+    return queue
 
 
 def _limit_rules(values: Iterable[Mapping[str, Any]]) -> Iterable[LimitRule]:

@@ -223,12 +223,14 @@ class Cycle:
             session.changed(victim.queue)
 
     def _requeue(self, item: Item, queue: Queue, back: int, reason: str) -> None:
-        """Back among the active, or parked until something changes, its like with it."""
+        """Back among the active, or parked until something changes, its like with it.
+
+        Who has once preempted goes first until it is admitted or deleted, even after it was parked and
+        returned; only the next preemptor of the queue takes that place (recorded runs).
+        """
         session = self._session
         if back == PENDING_PREEMPTION:
             queue.preemptor = item
-        elif queue.preemptor is item:
-            queue.preemptor = None
         at_once = back != MISMATCH if queue.strict else back in (FAILED, PENDING_PREEMPTION)
         if not session.backs_off(item) and (at_once or item.scan is not None):
             queue.push(item)
