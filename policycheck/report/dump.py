@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
+
+from policycheck.model.cluster import Cluster
 
 # The model is shallower; raw documents can be as deep as a file may be, and nobody reads that far.
 _DEPTH = 60
@@ -34,7 +36,33 @@ def plain(value: Any, depth: int = _DEPTH) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         public = (field.name for field in fields(value) if not field.name.startswith("_"))
         return {name: plain(getattr(value, name), depth - 1) for name in public}
+    held = _attributes(value)
+    if held and not isinstance(value, type):
+        return {name: plain(item, depth - 1) for name, item in held.items()}
     return getattr(value, "__name__", type(value).__name__)
+
+
+def clusters(found: Iterable[Cluster]) -> list[dict[str, Any]]:
+    """What there is to see of linked clusters: documents, hardware, the neutral view, each system's state."""
+    return [
+        {
+            "scope": cluster.scope,
+            "entries": [entry for _, entry in sorted(cluster.entries.items())],
+            "ambiguous": cluster.ambiguous,
+            "inventory": cluster.inventory,
+            "view": cluster.view,
+            "systems": cluster.systems,
+        }
+        for cluster in found
+    ]
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Public attributes that hold something, of an ordinary object."""
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    names = [name for name in (*slots, *getattr(value, "__dict__", {})) if not name.startswith("_")]
+    held = ((name, getattr(value, name, None)) for name in sorted(set(names)))
+    return {name: item for name, item in held if not callable(item)}
 
 
 def _key(key: Any) -> str:

@@ -90,6 +90,8 @@ def _rule_errors(result: LintResult) -> list[Notice]:
 
 
 def _files(files: Sequence[FileReport]) -> list[Notice]:
+    if not files:
+        return [Notice("unread", "nothing was checked: no file matched what was given")]
     unread = tuple(_file(file) for file in files if file.failed)
     partly = tuple(_file(file) for file in files if file.state == "partly" and not file.failed)
     skipped = tuple(_file(file) for file in files if file.state == "notChecked" and not file.failed)

@@ -165,8 +165,17 @@ def lines():
 
 @pytest.fixture
 def golden():
+    return recorded_in("reports")
+
+
+@pytest.fixture
+def golden_command():
+    return recorded_in("command")
+
+
+def recorded_in(folder):
     def check(name, actual):
-        path = HERE / "reports" / name
+        path = HERE / folder / name
         if os.environ.get("UPDATE_GOLDEN"):
             path.write_text(actual, encoding="utf-8")
         assert path.is_file(), f"{path.name} is not recorded; run once with UPDATE_GOLDEN=1 and read it"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from policycheck.adapters.cli import common, exitcode
-from policycheck.lint.finding import LintResult
+from policycheck.lint.finding import SEVERITIES, LintResult
 from policycheck.lint.settings import Settings
 from policycheck.report import FORMATS, View
 
@@ -111,9 +111,9 @@ def run(request: Request) -> int:
 
         sources = _sources(app.Sources, paths, read, settings)
         if request.dump:
-            from policycheck.report.dump import render
+            from policycheck.report.dump import clusters, render
 
-            common.emit(render(app.load(sources, settings)), request.output)
+            common.emit(render(clusters(app.load(sources, settings))), request.output)
             return exitcode.OK
         result = app.lint(sources, settings)
     _report(result, sinks, request, _next_steps(result, settings), common.line_source(read))
@@ -198,14 +198,11 @@ def _render(folder: str) -> bytes:
 def _next_steps(result: LintResult, settings: Settings) -> tuple[str, ...]:
     steps: list[str] = []
     if result.findings:
-        steps.append(
-            f"`policycheck explain {result.findings[0].rule}` says why it hurts and what to write instead"
-        )
-    if (
-        result.skipped
-        and not settings.inventory
-        and not any(cluster.inventory for cluster in settings.clusters)
-    ):
+        worst = min(result.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+        own = "".join(f" --rules {folder}" for folder in settings.rules)
+        steps.append(f"`policycheck explain {worst.rule}{own}` says why, and what to write instead")
+    has_inventory = settings.inventory or any(cluster.inventory for cluster in settings.clusters)
+    if result.skipped and not has_inventory:
         steps.append(
             "`kubectl get nodes -o json > nodes.json`, then the same command with `--inventory nodes.json`, "
             "runs the rules that need to know the hardware"
