@@ -17,6 +17,7 @@ from policycheck.model.placement import Labels, Toleration, untolerated
 # What every node has some of: absent from a list of amounts means not said, never none.
 CORE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 HOSTNAME = "kubernetes.io/hostname"
+_REASONS = 4  # that one range names; a thousand pools may have a thousand
 
 
 def select(inventory: Inventory | Iterable[Node], labels: Labels) -> tuple[Node, ...]:
@@ -41,10 +42,25 @@ def tolerable(nodes: Iterable[Node], tolerations: tuple[Toleration, ...]) -> tup
 
 def machines(nodes: Iterable[Node]) -> Range:
     """How many machines the records stand for; elastic pools make it a range."""
-    total = NONE
-    for node in nodes:
-        total = total.plus(Range(node.machines, node.most, _elastic(node)))
-    return total
+    return together(Range(node.machines, node.most, _elastic(node)) for node in nodes)
+
+
+def together(parts: Iterable[Range]) -> Range:
+    """The range of a sum. Each reason is named once, the first few of many."""
+    low, high = 0, 0
+    is_bounded = True
+    reasons: dict[str, None] = {}
+    for part in parts:
+        low += part.low
+        if part.high is None:
+            is_bounded = False
+        else:
+            high += part.high
+        if part.why:
+            reasons[part.why] = None
+    named = list(reasons)[:_REASONS]
+    more = [f"and {len(reasons) - _REASONS} reasons more"] if len(reasons) > _REASONS else []
+    return Range(low, high if is_bounded else None, "; ".join(named + more))
 
 
 def _elastic(node: Node) -> str:
@@ -107,11 +123,16 @@ def usable(nodes: Iterable[Node]) -> tuple[Node, ...]:
 
 def total(nodes: Iterable[Node], resource: str) -> Range:
     """What queues can have of ``resource`` on all ``nodes`` together."""
-    result = NONE
-    for node in nodes:
-        if node.usable:
-            result = result.plus(times(free(node, resource), node))
-    return result
+    return together(times(free(node, resource), node) for node in nodes if node.usable)
+
+
+def devices(nodes: Iterable[Node], device_class: str) -> Range:
+    """Whole devices of a device class that drivers publish on ``nodes``; partitions are not among them."""
+    return together(
+        times(node.accelerators.schedulable, node)
+        for node in nodes
+        if node.usable and node.accelerators is not None and node.accelerators.resource == device_class
+    )
 
 
 def arithmetic(nodes: Iterable[Node], resource: str) -> str:
@@ -195,16 +216,15 @@ def domains(nodes: Sequence[Node], levels: Sequence[str], resource: str) -> tupl
     seen = [n for n in seen if all(level in n.labels for level in levels)]
     result = []
     for depth in range(1, len(levels) + 1):
-        found: dict[tuple[str, ...], Domain] = {}
+        found: dict[tuple[str, ...], list[Node]] = {}
         for node in seen:
-            values = tuple(node.labels[level] for level in levels[:depth])
-            old = found.get(values, Domain(values, NONE, NONE))
-            found[values] = Domain(
-                values,
-                old.machines.plus(Range(node.machines, node.most)),
-                old.free.plus(times(free(node, resource), node)),
+            found.setdefault(tuple(node.labels[level] for level in levels[:depth]), []).append(node)
+        result.append(
+            tuple(
+                Domain(values, machines(found[values]), total(found[values], resource))
+                for values in sorted(found)
             )
-        result.append(tuple(found[key] for key in sorted(found)))
+        )
     return tuple(result)
 
 
@@ -271,22 +291,30 @@ class Gpus(NamedTuple):
 
 def by_model(nodes: Iterable[Node]) -> tuple[Gpus, ...]:
     """All accelerators, most cards first. Nodes that are out of use count as physical only."""
-    found: dict[tuple[str, str], Gpus] = {}
+    groups: dict[tuple[str, str], list[tuple[Node, Accelerators]]] = {}
     for node in nodes:
-        one = node.accelerators
-        if one is None:
-            continue
-        key = (one.model, one.resource)
-        old = found.get(key, Gpus(one.model, one.resource, NONE, NONE, NONE, {}, {}))
+        if node.accelerators is not None:
+            key = (node.accelerators.model, node.accelerators.resource)
+            groups.setdefault(key, []).append((node, node.accelerators))
+    found = [_gpus(key, members) for key, members in groups.items()]
+    return tuple(sorted(found, key=lambda g: (-g.physical.low, -(g.physical.high or 0), g.model)))
+
+
+def _gpus(key: tuple[str, str], members: Sequence[tuple[Node, Accelerators]]) -> Gpus:
+    slices: dict[str, int] = {}
+    shares: dict[str, int] = {}
+    for node, one in members:
         in_use = node.machines if node.usable else 0
-        found[key] = old._replace(
-            machines=old.machines.plus(Range(node.machines, node.most)),
-            physical=old.physical.plus(times(one.physical, node)),
-            schedulable=old.schedulable.plus(times(one.schedulable, node)),
-            slices=_added(old.slices, _slice_names(one), in_use),
-            shares=_added(old.shares, one.shares, in_use),
-        )
-    return tuple(sorted(found.values(), key=lambda g: (-g.physical.low, -(g.physical.high or 0), g.model)))
+        _add(slices, _slice_names(one), in_use)
+        _add(shares, one.shares, in_use)
+    return Gpus(
+        *key,
+        machines=together(Range(node.machines, node.most) for node, _ in members),
+        physical=together(times(one.physical, node) for node, one in members),
+        schedulable=together(times(one.schedulable, node) for node, one in members),
+        slices=slices,
+        shares=shares,
+    )
 
 
 def _slice_names(one: Accelerators) -> Mapping[str, int]:
@@ -296,27 +324,23 @@ def _slice_names(one: Accelerators) -> Mapping[str, int]:
     return {f"{resource} ({one.profile})": n for resource, n in one.slices.items()}
 
 
-def _added(old: Mapping[str, int], more: Mapping[str, int], factor: int) -> Mapping[str, int]:
-    result = dict(old)
+def _add(into: dict[str, int], more: Mapping[str, int], factor: int) -> None:
     for key, number in more.items():
         if number * factor:
-            result[key] = result.get(key, 0) + number * factor
-    return result
+            into[key] = into.get(key, 0) + number * factor
 
 
 def physical(nodes: Iterable[Node]) -> Range:
     """Cards on all nodes, in use or not."""
-    result = NONE
-    for node in nodes:
-        if node.accelerators is not None:
-            result = result.plus(times(node.accelerators.physical, node))
-    return result
+    return together(
+        times(node.accelerators.physical, node) for node in nodes if node.accelerators is not None
+    )
 
 
 def schedulable(nodes: Iterable[Node]) -> Range:
     """Whole GPUs that can be handed out now; slices and shares are not among them."""
-    result = NONE
-    for node in nodes:
-        if node.usable and node.accelerators is not None:
-            result = result.plus(times(node.accelerators.schedulable, node))
-    return result
+    return together(
+        times(node.accelerators.schedulable, node)
+        for node in nodes
+        if node.usable and node.accelerators is not None
+    )

@@ -32,7 +32,9 @@ class Range(NamedTuple):
     def plus(self, other: Range) -> Range:
         """The range of the sum; reasons are joined once each."""
         high = None if self.high is None or other.high is None else self.high + other.high
-        reasons = dict.fromkeys(r for r in (self.why, other.why) if r)
+        reasons = [r for r in (self.why, other.why) if r]
+        if len(reasons) == 2 and other.why in self.why:  # it is there already, perhaps among others
+            reasons.pop()
         return Range(self.low + other.low, high, "; ".join(reasons))
 
     def __str__(self) -> str:

@@ -133,7 +133,7 @@ def _sharing(labels: Mapping[str, str], product: str) -> tuple[str, int | None]:
         replicas = _number(labels, _GKE_CLIENTS) or replicas
     if labels.get("nvidia.com/vgpu.present") == "true" or _VGPU_PRODUCT.match(product):
         kind = "vgpu"
-    return ("" if kind == "none" else kind), replicas
+    return {"none": "", "time-sharing": "time-slicing"}.get(kind, kind), replicas
 
 
 def told(labels: Mapping[str, str]) -> Told:

@@ -58,7 +58,7 @@ def test_gke_sharing_and_partitions_are_told():
             "cloud.google.com/gke-max-shared-clients-per-gpu": "4",
         }
     )
-    assert (told.sharing, told.replicas, told.is_shared) == ("time-sharing", 4, True)
+    assert (told.sharing, told.replicas, told.is_shared) == ("time-slicing", 4, True)
     assert labels.told({"cloud.google.com/gke-gpu-partition-size": "1g.5gb"}).profile == "1g.5gb"
 
 

@@ -184,3 +184,22 @@ def test_level_candidates_come_widest_first():
     ]
     rack = found[3]
     assert [(d.values, d.free.low) for d in rack.domains] == [(("r1",), 8), (("r2",), 0)]
+
+
+def test_reasons_are_named_once_and_not_without_end():
+    found = capacity.together(Range(0, 1, f"reason {n % 7}") for n in range(1000))
+    assert (found.low, found.high) == (0, 1000)
+    assert found.why == "reason 0; reason 1; reason 2; reason 3; and 3 reasons more"
+    twice = Range(0, 1, "a; b").plus(Range(0, 1, "b"))
+    assert (twice.high, twice.why) == (2, "a; b")
+    assert Range(1, 1, "a").plus(Range(1, None, "b")) == Range(2, None, "a; b")
+
+
+def test_devices_of_a_class_are_no_units_of_a_resource():
+    made = node(
+        allocatable={"cpu": 1},
+        accelerators=Accelerators("A", Range(4, 4), Range(4, 4), resource="gpu.nvidia.com"),
+    )
+    assert capacity.devices([made, node()], "gpu.nvidia.com") == Range(4, 4)
+    assert capacity.total([made], "gpu.nvidia.com") == Range(0, 0)
+    assert capacity.total([made], GPU) == Range(0, 0)
