@@ -8,7 +8,7 @@ beside: ``gather`` (text to documents), ``book`` (rules and what lint may know o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policycheck.app.book import rulebook, systems
 from policycheck.app.gather import Gathered, Sources, gather
@@ -21,17 +21,11 @@ if TYPE_CHECKING:
     from policycheck.source.document import Span
     from policycheck.source.spans import Spans
 
-__all__ = ["RulePackError", "Sources", "Unread", "lint", "lint_texts", "load", "rulebook", "systems"]
+__all__ = ["Sources", "lint", "lint_texts", "load", "rulebook", "systems"]
 
 
-class RulePackError(ValueError):
-    """Rule files that are not in order; each problem with file and line. Exit code 2."""
-
-
-class Unread(NamedTuple):
-    """Nothing was there to read: the arguments that stand for no file."""
-
-    arguments: tuple[str, ...]
+# The day on which rule examples happen, so that a suppression in one can be over.
+TODAY_IN_TEXTS = "2026-01-01"
 
 
 def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
@@ -62,6 +56,7 @@ def lint_texts(
     *,
     inventory: Mapping[str, str] | None = None,
     context: Mapping[str, str] | None = None,
+    today: str = TODAY_IN_TEXTS,
 ) -> LintResult:
     """The same over texts in memory, as one scope: rule examples, tests, the webhook."""
     held = {**texts, **(inventory or {}), **(context or {})}
@@ -72,6 +67,7 @@ def lint_texts(
         inventory=tuple(inventory or ()),
         targets=settings.target,
         rules=settings.rules,
+        today=today,
         in_memory=True,
     )
     return _lint(gather(sources, settings), sources, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -13,7 +14,7 @@ from policycheck.model.facts import Facts
 from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import Table
 
-SYSTEMS = ("core", "ray", "kueue")  # in the order in which they are linked
+SYSTEMS = ("core", "ray", "jobs", "kueue")  # in the order in which they are linked
 _OTHER_CHECKS = ("gpu",)  # systems without kinds of their own
 
 
@@ -97,11 +98,6 @@ def resolve(check: str) -> Callable[..., Any] | None:
 
 
 def stamp() -> str:
-    """Changes when a field table may have changed: sizes and times of the modules that hold them."""
-    parts = []
-    for name in SYSTEMS:
-        file = Path(__file__).parent / name / "fields.py"
-        if file.is_file():
-            state = file.stat()
-            parts.append(f"{name}:{state.st_size}:{state.st_mtime_ns}")
-    return " ".join(parts)
+    """Changes when a field table may have changed: checksums of the modules that hold them."""
+    files = (Path(__file__).parent / name / "fields.py" for name in SYSTEMS)
+    return " ".join(f"{zlib.crc32(file.read_bytes()):08x}" for file in files if file.is_file())
