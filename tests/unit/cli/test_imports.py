@@ -8,11 +8,17 @@ import sys
 import pytest
 
 HEAVY = {
-    "altair", "asyncio", "attr", "cryptography", "email", "google", "hypothesis", "http", "jsonschema",
+    "altair", "asyncio", "attr", "cryptography", "email", "hypothesis", "http", "jsonschema",
     "jsonschema_rs", "lightkube", "multiprocessing", "pydantic", "pydantic_core", "pytest", "referencing", "rich",
     "socket", "ssl", "starlette", "subprocess", "tomllib", "unittest", "uvicorn", "xml", "yaml_edit",
 }  # fmt: skip
-FOREIGN = {"click", "yaml", "_yaml", "cel_expr_python"}
+# cel_expr_python loads google.protobuf by itself when an environment is made.
+FOREIGN = {"click", "yaml", "_yaml", "cel_expr_python", "google"}
+# What reads, validates and compiles rule files and settings: only when one of them is new.
+COMPILING = {
+    f"policycheck.lint.{name}" for name in ("descriptor", "rulefile", "rulemodel", "examples", "scaffold")
+}
+COMPILING |= {"policycheck.adapters.settings_model", "policycheck.adapters.render"}
 
 SCRIPT = """
 import json, sys
@@ -52,6 +58,10 @@ def test_what_is_foreign_is_known(loaded):
     assert {top for top in tops if "cython" not in top and not top.startswith("__")} - {
         "policycheck"
     } <= FOREIGN
+
+
+def test_nothing_is_compiled_again(loaded):
+    assert loaded & COMPILING == set()
 
 
 def test_only_this_command_and_this_format_are_loaded(loaded):
