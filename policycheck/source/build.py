@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import yaml
-
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
 from yaml.reader import ReaderError
 
 from policycheck.source.document import Path
@@ -17,17 +26,7 @@ from policycheck.source.scalar import HINTS, doubt, is_octal, is_unsendable, key
 from policycheck.source.text import TextError
 
 try:
-    from yaml._yaml import (
-        AliasEvent,
-        CParser,
-        DocumentStartEvent,
-        MappingEndEvent,
-        MappingStartEvent,
-        ScalarEvent,
-        SequenceEndEvent,
-        SequenceStartEvent,
-        StreamEndEvent,
-    )
+    from yaml._yaml import CParser
 except ImportError as error:  # pragma: no cover - depends on how PyYAML was built
     raise ImportError(
         "policycheck needs PyYAML built with libyaml, and this one is not: the pure Python parser is 20 times "
@@ -253,7 +252,7 @@ class Builder:
             raise TextError(
                 event.start_mark.index, f"nested deeper than {self.limits.depth} levels", "too-deep"
             )
-        if listed and container.__class__ is dict or not self._stack:
+        if (listed and container.__class__ is dict) or not self._stack:
             self.items[self._path()] = event.start_mark.index
         self._size += 1
         if self._size + self._aliased > self.limits.nodes:
@@ -309,8 +308,9 @@ class Builder:
             self._key = _NONE
 
     def _merge(self, value: Any, event: Any) -> None:
-        """Takes over what ``<<`` names. As in go-yaml v2 it overrides what is written before it, and of several
-        mappings the first wins."""
+        """Takes over what ``<<`` names: as in go-yaml v2 it overrides what is written before it, and of
+        several mappings the first wins.
+        """
         target: dict[str, Any] = self._container
         self._key = _NONE
         sources = value if isinstance(value, list) else [value]

@@ -134,14 +134,14 @@ def _one(path: str, suffixes: tuple[str, ...]) -> list[str | FileReport]:
     """What one argument stands for; empty when nothing."""
     if path == "-":
         return [STDIN]
-    if os.path.isdir(path):
+    if os.path.isdir(path):  # noqa: PTH112 - as above
         return list(walk(path, suffixes))
     if os.path.lexists(path):
         name = clean(path)
         return [_why_not(name, named=True) or name]
     found: list[str | FileReport] = []
     if glob.has_magic(path):
-        for match in sorted(glob.glob(path, recursive=True)):
+        for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207 - as above
             found.extend(_one(match, suffixes))
     return found
 
@@ -149,7 +149,7 @@ def _one(path: str, suffixes: tuple[str, ...]) -> list[str | FileReport]:
 def _why_not(file: str, *, named: bool = False) -> FileReport | None:
     """Why a path is no file to read; pipes are read when the user names them (``<(command)``)."""
     try:
-        mode = os.stat(file).st_mode
+        mode = os.stat(file).st_mode  # noqa: PTH116 - as above
     except OSError as error:
         return unreadable(file, error)
     if stat.S_ISREG(mode) or (named and stat.S_ISFIFO(mode)):

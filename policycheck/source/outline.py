@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from yaml._yaml import (
+from yaml._yaml import CParser
+from yaml.events import (
     AliasEvent,
-    CParser,
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,

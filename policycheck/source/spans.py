@@ -19,8 +19,11 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Located(NamedTuple):
-    """The place of a path. ``written`` is the part of the path that the text has; when it is not all of it,
-    the span is that of the nearest written parent's key."""
+    """The place of a path.
+
+    ``written`` is the part of the path that the text has; when that is not all, ``exact`` is False and the
+    span is that of the nearest written parent's key.
+    """
 
     span: Span
     written: Path

@@ -76,13 +76,16 @@ def _placeholder(text: str) -> str:
     return f"placeholder {text}: render it first (terraform, envsubst, flux build) and pass the result"
 
 
+def may_be_template(text: str) -> bool:
+    """Whether the text has what templates have; asked once a text, as it may be a long one."""
+    return "${" in text or "{{" in text
+
+
 def unrendered(text: str, value: Any) -> NotChecked | None:
     """The first value of a parsed object that a template engine was to fill in; None for finished objects.
 
     Placeholders in commands, environment, ConfigMap data and annotations are meant for run time.
     """
-    if "${" not in text and "{{" not in text:
-        return None
     stack: list[tuple[Path, Any]] = [((), value)]
     while stack:
         path, at = stack.pop()

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from policycheck.source.build import Builder, Built, Limits, RawTrouble
 from policycheck.source.document import Document, DocumentId, FileReport, Path, TextTrouble
 from policycheck.source.jsondoc import JsonValue, NotJson, looks_like_json, read_json
-from policycheck.source.template import NotChecked, is_object, judge_broken, unrendered, what_else
+from policycheck.source.template import (
+    NotChecked,
+    is_object,
+    judge_broken,
+    may_be_template,
+    unrendered,
+    what_else,
+)
 from policycheck.source.text import Lines, Piece, TextError, decode, pieces
 
 __all__ = ["LIMITS", "Limits", "ParsedFile", "Unchecked", "digest", "load_values", "parse"]
@@ -63,11 +70,11 @@ def load_values(file: str, data: bytes, limits: Limits = LIMITS) -> list[tuple[i
     """
     text = decode(data)
     lines = Lines(text)
-    found = []
+    found: list[tuple[int, Any]] = []
     for piece in pieces(text):
         try:
-            for value in _values(text[piece.start : piece.end], limits):
-                found.append((lines.place(piece.start + value.start)[0], value.value))
+            values = _values(text[piece.start : piece.end], limits)
+            found.extend((lines.place(piece.start + value.start)[0], value.value) for value in values)
         except TextError as error:
             line, column = lines.place(piece.start + error.offset)
             raise TextError(
@@ -165,12 +172,13 @@ class _Reader:
         if value.value is None:
             return
         troubles = self._troubles(piece, value.troubles)
+        hinted = may_be_template(body)
         for path, item in _objects(value.value):
             start = value.items.get(path, value.start)
             if not is_object(item):
                 self._note(number, piece, NotChecked(start, what_else(self.file, item)))
                 continue
-            template = unrendered(body, item)
+            template = unrendered(body, item) if hinted else None
             if template is not None:
                 self._note(number, piece, template)
                 continue
@@ -208,14 +216,21 @@ def _objects(value: Any) -> Iterator[tuple[Path, Any]]:
     stack: list[tuple[Path, Any]] = [((), value)]
     while stack:
         path, at = stack.pop()
-        kind = at.get("kind") if isinstance(at, dict) else None
-        items = at.get("items") if isinstance(kind, str) and kind.endswith("List") else None
-        if not isinstance(items, list):
+        items = _items(at)
+        if items is None:
             yield path, at
             continue
-        inner = {"kind": kind[:-4], "apiVersion": at.get("apiVersion")} if kind != "List" else {}
-        for n in reversed(range(len(items))):
-            stack.append(((*path, "items", n), _complete(items[n], inner)))
+        head = {} if at["kind"] == "List" else {"kind": at["kind"][:-4], "apiVersion": at.get("apiVersion")}
+        numbered = reversed(list(enumerate(items)))
+        stack.extend(((*path, "items", n), _complete(item, head)) for n, item in numbered)
+
+
+def _items(value: Any) -> list[Any] | None:
+    """The items of a List (kind ``List`` or ``NodeList``); None for any other value."""
+    if not isinstance(value, dict):
+        return None
+    kind, items = value.get("kind"), value.get("items")
+    return items if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list) else None
 
 
 def _complete(item: Any, head: dict[str, Any]) -> Any:
