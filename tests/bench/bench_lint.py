@@ -195,8 +195,11 @@ def wrap(module: Any, attribute: str, stage: str, spent: dict[str, float], stack
 
 def seconds(command: list[str]) -> float:
     begin = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    return time.perf_counter() - begin
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    spent = time.perf_counter() - begin
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"{command} exited {done.returncode}\n{done.stderr.decode(errors='replace')}")
+    return spent
 
 
 def compare(name: str, runs: int, seed: int) -> None:
