@@ -39,9 +39,14 @@ def _link(scope: Gathered) -> Cluster:
     cluster = link(scope.name, scope.entries, linkers())
     if not scope.hardware.known:
         return cluster
-    from policycheck.systems.core.inventory import merge
+    from policycheck.systems.core.inventory import less, merge
+    from policycheck.systems.core.link import CoreState
 
-    merged = merge((cluster.inventory, scope.hardware))
+    core = cluster.systems["core"]
+    workloads = core.workloads.values() if isinstance(core, CoreState) else ()
+    claimed = frozenset(key for one in cluster.linkers for key in one.claims(cluster.systems[one.name]))
+    given = scope.hardware._replace(nodes=less(scope.hardware.nodes, workloads, claimed))
+    merged = merge((cluster.inventory, given))
     return Cluster(cluster.scope, cluster.index, cluster.linkers, cluster.systems, merged)
 
 

@@ -40,18 +40,25 @@ def assemble(
     sorted by name, so that the order of documents does not matter.
     """
     found, odd = device_slices.apply([nodes[name][1] for name in sorted(nodes)], slices)
-    every = tuple((workloads or {}).values())
-    daemons = [w for w in every if w.nature == "daemon"]
-    pods = [w for w in every if w.nature == "pod" and not is_claimed(w, claimed)]
     ordered = tuple(sorted(found, key=lambda node: node.name))
     origins = {name: place for name, (place, _) in nodes.items()}
     return Inventory(
-        nodes=commit(ordered, daemons, pods),
+        nodes=less(ordered, (workloads or {}).values(), claimed),
         known=bool(ordered),
         origins=origins,
         sources=tuple(sorted({place.file for place in origins.values()})),
         oddities=odd,
     )
+
+
+def less(
+    nodes: Sequence[Node], workloads: Iterable[Workload], claimed: frozenset[ObjectKey]
+) -> tuple[Node, ...]:
+    """The nodes less what DaemonSets and pods hold that no queue accounts for."""
+    every = tuple(workloads)
+    daemons = [w for w in every if w.nature == "daemon"]
+    pods = [w for w in every if w.nature == "pod" and not is_claimed(w, claimed)]
+    return commit(nodes, daemons, pods)
 
 
 def is_claimed(pod: Workload, claimed: frozenset[ObjectKey]) -> bool:
