@@ -53,6 +53,9 @@ class PodSet(NamedTuple):
     has_affinity: bool = False  # required node affinity present, even with no usable term
     path: Path = ()  # of the pod template in its object
     containers: tuple[ContainerRequest, ...] = ()
+    pod_level: Mapping[str, int] = {}  # requests stated for the pod as a whole
+    overhead: Mapping[str, int] = {}  # stated in the template
+    runtime_class: str = ""
 
 
 class ContainerRequest(NamedTuple):
@@ -63,6 +66,7 @@ class ContainerRequest(NamedTuple):
     limits: Mapping[str, int]
     init: bool
     path: Path
+    sidecar: bool = False  # an init container that goes on running
 
 
 class Workload(NamedTuple):
@@ -83,6 +87,8 @@ class Workload(NamedTuple):
     phase: str = ""  # for a lone pod: status.phase
     suspended: bool | None = None
     api_version: str = ""
+    priority_class: str = ""  # stated for the whole job, beside those of its pods
+    copies: int = 1  # the podsets divide into so many equal gangs that start independently
 
 
 class PriorityClass(NamedTuple):

@@ -15,5 +15,7 @@ KINDS = frozenset(
         ("scheduling.k8s.io", "PriorityClass"),
         ("node.k8s.io", "RuntimeClass"),
         ("resource.k8s.io", "ResourceSlice"),
+        ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceClaimTemplate"),
     }
 )

@@ -58,10 +58,26 @@ def _typed(value: Value, key: ObjectKey, troubles: Troubles) -> object | None:
             return PriorityClass(
                 key.name, whole(value.get("value")), value.get("globalDefault") is True, preempts
             )
-        case "LimitRange" | "RuntimeClass":
-            return None
-    nature = _NATURE[key.kind]
-    return workload(value, key, nature, _pod_sets(value, key.kind, troubles))
+        case "ResourceClaim" | "ResourceClaimTemplate":
+            from policycheck.systems.core.claims import read as read_claim
+
+            return read_claim(value, key)
+        case "LimitRange":
+            from policycheck.systems.core.defaults import limit_range
+
+            return limit_range(value, key.namespace, key.name, troubles)
+        case "RuntimeClass":
+            from policycheck.systems.core.defaults import runtime_class
+
+            return runtime_class(value, key.name, troubles)
+    made = workload(value, key, _NATURE[key.kind], _pod_sets(value, key.kind, troubles))
+    if key.kind == "CronJob":
+        # The Jobs that it makes carry what the job template says, not what the CronJob does.
+        meta = mapping(mapping(mapping(value.get("spec")).get("jobTemplate")).get("metadata"))
+        made = made._replace(labels=labels(meta.get("labels")), annotations=labels(meta.get("annotations")))
+    if key.kind in ("Deployment", "ReplicaSet"):
+        made = made._replace(copies=made.pod_sets[0].pods)  # no pod waits for another
+    return made
 
 
 def workload(value: Value, key: ObjectKey, nature: str, pod_sets: tuple[PodSet, ...]) -> Workload:

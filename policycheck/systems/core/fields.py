@@ -32,6 +32,10 @@ def tables() -> dict[tuple[str, str], Table]:
         Table("batch", "Job", ("v1",), job, namespaced=True),
         Table("batch", "CronJob", ("v1beta1", "v1"), _open(jobTemplate=any_()), namespaced=True),
         Table("resource.k8s.io", "ResourceSlice", ("v1beta1", "v1beta2", "v1"), _open()),
+        Table("resource.k8s.io", "ResourceClaim", ("v1beta1", "v1beta2", "v1"), _open(), namespaced=True),
+        Table(
+            "resource.k8s.io", "ResourceClaimTemplate", ("v1beta1", "v1beta2", "v1"), _open(), namespaced=True
+        ),
         Table("node.k8s.io", "RuntimeClass", ("v1",), _open(handler=string()), whole=True),
         Table(
             "scheduling.k8s.io",

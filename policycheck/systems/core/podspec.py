@@ -142,6 +142,7 @@ def _containers(spec: Mapping[str, Any], path: Path) -> Iterator[ContainerReques
                 base_units(_resources(mapping(container), "limits", where, [], copy_limits=False)),
                 init,
                 where,
+                init and mapping(container).get("restartPolicy") == "Always",
             )
 
 
@@ -283,4 +284,7 @@ def pod_set(
         has_affinity=isinstance(required, dict),
         path=path,
         containers=tuple(_containers(spec, at)),
+        pod_level=base_units(_resources(spec, "requests", at, [], copy_limits=copy_limits)),
+        overhead=base_units(exact(spec.get("overhead"), at, [])),
+        runtime_class=text(spec.get("runtimeClassName")),
     )

@@ -1,6 +1,8 @@
-"""Which workloads Kueue manages, and the Workload that it makes out of a job.
+"""Which workloads Kueue manages, and the Workloads that it makes out of jobs.
 
-Sources: the documentation pages "Run jobs", "Workload Priority Class", "Run plain pods"; facts 1b.
+Sources: the documentation pages "Run jobs", "Workload Priority Class", "Run plain pods", "Run
+Deployments", "Run StatefulSets", "Run LeaderWorkerSet", "Elastic workloads"; facts 1b. What one job
+becomes is here; what a whole cluster's jobs become is in ``assembly``.
 """
 
 from __future__ import annotations
@@ -14,6 +16,12 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"  # a label, or an annotation
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+MAX_EXECUTION = "kueue.x-k8s.io/max-exec-time-seconds"
+DEFAULT_QUEUE = "default"  # a LocalQueue of this name takes the jobs that name none
+MAX_POD_SETS = 18
+MAX_COPIES = 10_000  # Workloads that one object is turned into; a forged count stays harmless
 KUEUE_NAMESPACE = "kueue-system"
 EXEMPT = ("kube-system", KUEUE_NAMESPACE)
 
@@ -28,8 +36,14 @@ FRAMEWORKS: Mapping[tuple[str, str], str] = {
     ("ray.io", "RayService"): "ray.io/rayservice",
     ("jobset.x-k8s.io", "JobSet"): "jobset.x-k8s.io/jobset",
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.x-k8s.io/leaderworkerset",
-    ("kubeflow.org", "PyTorchJob"): "kubeflow.org/pytorchjob",
-    ("kubeflow.org", "MPIJob"): "kubeflow.org/mpijob",
+    ("batch", "CronJob"): "batch/job",  # through the Jobs that it makes
+    **{
+        ("kubeflow.org", kind): f"kubeflow.org/{kind.lower()}"
+        for kind in ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob")
+    },
+    ("trainer.kubeflow.org", "TrainJob"): "trainer.kubeflow.org/trainjob",
+    ("workload.codeflare.dev", "AppWrapper"): "workload.codeflare.dev/appwrapper",
+    ("sparkoperator.k8s.io", "SparkApplication"): "sparkoperator.k8s.io/sparkapplication",
 }
 
 
@@ -55,11 +69,21 @@ def is_managed(workload: Workload, configuration: Configuration, namespaces: Map
         return False
     framework = FRAMEWORKS.get((workload.key.group, workload.key.kind), "")
     enabled = configuration.frameworks
-    if enabled is not None and framework and framework not in enabled:
-        return False
+    if not framework or (enabled is not None and framework not in enabled):
+        return False  # no integration reads it: a queue name on it means nothing
     if queue_of(workload) or workload.labels.get(MANAGED_LABEL) == "true":
         return True
-    return configuration.manage_jobs_without_queue_name and workload.nature in ("batch", "pod")
+    return configuration.manage_jobs_without_queue_name
+
+
+def prebuilt_of(workload: Workload) -> str:
+    """The Workload that stands ready for this job; "" when Kueue makes one."""
+    return workload.labels.get(PREBUILT, "") or workload.annotations.get(PREBUILT, "")
+
+
+def is_elastic(workload: Workload) -> bool:
+    """Whether the job may change its size while it runs (workload slices)."""
+    return workload.annotations.get(ELASTIC) == "true"
 
 
 def priority_of(
@@ -67,12 +91,14 @@ def priority_of(
     classes: Mapping[str, WorkloadPriorityClass],
     pod_classes: Mapping[str, PriorityClass],
 ) -> tuple[int, str]:
-    """The effective priority and the class that gives it: label, then pod class, then default."""
+    """The effective priority and the class that gives it: label, job's class, pod's class, default."""
     name = workload.labels.get(PRIORITY_LABEL, "")
     if name:
         found = classes.get(name)
         return (found.value if found else 0), name
-    named = next((p.priority_class for p in workload.pod_sets if p.priority_class), "")
+    named = workload.priority_class or next(
+        (p.priority_class for p in workload.pod_sets if p.priority_class), ""
+    )
     if named:
         pod_class = pod_classes.get(named)
         return (pod_class.value if pod_class else 0), named
@@ -82,19 +108,30 @@ def priority_of(
 
 def _pod_sets(workload: Workload) -> tuple[PodSet, ...]:
     least = workload.annotations.get(MIN_PARALLELISM, "")
-    if not (workload.pod_sets and least.isascii() and least.isdigit() and len(least) < 10):
+    is_number = least.isascii() and least.isdigit() and len(least) < 10
+    if not workload.pod_sets or not is_number or is_elastic(workload):
         return workload.pod_sets
     first, *rest = workload.pod_sets
     return (first._replace(min_count=int(least)), *rest)
 
 
-def make(workload: Workload, priority: tuple[int, str]) -> KueueWorkload:
-    """The Workload that Kueue would create for a job that it manages."""
+def make(
+    workload: Workload,
+    priority: tuple[int, str],
+    *,
+    queue: str = "",
+    name: str = "",
+    pod_sets: tuple[PodSet, ...] | None = None,
+) -> KueueWorkload:
+    """The Workload that Kueue would create for a job that it manages.
+
+    ``queue`` is for a job that names none; ``name`` and ``pod_sets`` for one that becomes several.
+    """
     return KueueWorkload(
         namespace=workload.key.namespace,
-        name=f"{workload.key.kind.lower()}-{workload.key.name}",
-        queue=queue_of(workload),
-        pod_sets=_pod_sets(workload),
+        name=name or f"{workload.key.kind.lower()}-{workload.key.name}",
+        queue=queue_of(workload) or queue,
+        pod_sets=_pod_sets(workload) if pod_sets is None else pod_sets,
         priority=priority[0],
         priority_class=priority[1],
         created=workload.created,
@@ -102,5 +139,28 @@ def make(workload: Workload, priority: tuple[int, str]) -> KueueWorkload:
         labels=workload.labels,
         annotations=workload.annotations,
         owners=((workload.key.kind, workload.key.name),),
+        max_execution_seconds=_seconds(workload.labels.get(MAX_EXECUTION, "")),
         source=workload.key,
     )
+
+
+def make_all(workload: Workload, priority: tuple[int, str], *, queue: str = "") -> tuple[KueueWorkload, ...]:
+    """Every Workload that one object becomes: as many as it has gangs that start independently.
+
+    Each pod of a Deployment and each replica of a LeaderWorkerSet is admitted by itself, a
+    StatefulSet as a whole. Nothing runs of an object with no replicas. At most MAX_COPIES.
+    """
+    if workload.nature == "service" and not any(p.pods for p in workload.pod_sets):
+        return ()
+    copies = min(workload.copies, MAX_COPIES)
+    if copies <= 1:
+        return (make(workload, priority, queue=queue),)
+    each = tuple(p._replace(pods=p.pods // workload.copies) for p in workload.pod_sets)
+    base = f"{workload.key.kind.lower()}-{workload.key.name}"
+    return tuple(
+        make(workload, priority, queue=queue, name=f"{base}-{n}", pod_sets=each) for n in range(copies)
+    )
+
+
+def _seconds(raw: str) -> int | None:
+    return int(raw) if raw.isascii() and raw.isdigit() and 0 < len(raw) < 10 else None

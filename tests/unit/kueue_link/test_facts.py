@@ -127,6 +127,10 @@ def test_ray_jobs_have_a_head_and_worker_groups():
         "workerGroupSpecs": [{"groupName": "w", "replicas": 3, "numOfHosts": 2, "template": template}],
     }
     facts = read("ray.io/v1", "RayJob", {"rayClusterSpec": cluster})
-    assert [(p.name, p.pods) for p in facts.typed.pod_sets] == [("head", 1), ("w", 6)]
+    assert [(p.name, p.pods) for p in facts.typed.pod_sets] == [
+        ("head", 1),
+        ("w", 6),
+        ("submitter", 1),
+    ]
     assert facts.typed.pod_sets[1].requests == {"nvidia.com/gpu": 8}
     assert facts.typed.pod_sets[1].path == ("spec", "rayClusterSpec", "workerGroupSpecs", 0, "template")
