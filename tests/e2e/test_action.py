@@ -14,7 +14,7 @@ from tests.e2e.conftest import BAD, GOOD, ROOT, call, clean_environ
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = ACTION["runs"]["steps"]
-EXPRESSION = re.compile(r"\$\{\{ *([a-z.-]+) *\}\}")
+EXPRESSION = re.compile(r"\$\{\{ *([a-z._-]+) *\}\}")
 
 
 class Job(NamedTuple):
@@ -147,5 +147,5 @@ def test_no_script_has_an_expression_and_every_value_is_used():
 @pytest.mark.slow
 def test_the_action_installs_itself(job):
     ran = run_action(job, install=True, paths="clusters/good")
-    assert ran.codes == {"Install policycheck": 0, "Lint": 0, "Write the summary": 0, "Verdict": 0}
+    assert ran.codes == {"Install policycheck": 0, "Lint": 0, "Write the summary": 0, "Verdict": 0}, ran.log
     assert (job / "runner" / "policycheck" / "bin" / "policycheck").is_file()
