@@ -1,8 +1,6 @@
 """``python -m policycheck``."""
 
-import sys
-
-from policycheck.adapters.cli import main
+from policycheck.adapters.cli import script
 
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import click
 
@@ -68,6 +68,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence is the one place for this
         say(_bug(error, args))
         return exitcode.INTERNAL
+
+
+def script() -> NoReturn:
+    """The process ``policycheck``: runs and ends at once.
+
+    Taking the interpreter apart, module by module, is a fifth of a short run (24 of 130 ms) and does
+    nothing for anyone: files are closed and processes joined by then.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            abandon(stream)
+    os._exit(code)
 
 
 def group(args: Sequence[str]) -> click.Group:
