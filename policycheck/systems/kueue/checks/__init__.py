@@ -29,7 +29,6 @@ from policycheck.systems.kueue.checks.preemption import (
     borrow_without_threshold,
     guarantee_not_reclaimable,
     priorities_without_preemption,
-    reclaims_from_everyone,
     weight_without_fair_sharing,
 )
 from policycheck.systems.kueue.checks.references import (
@@ -104,7 +103,6 @@ __all__ = [
     "placeholder_quota",
     "priorities_without_preemption",
     "priority_class_missing",
-    "reclaims_from_everyone",
     "refused",
     "required_domain_too_small",
     "selector_matches_none",

@@ -95,7 +95,7 @@ def guarantee_not_reclaimable(cluster: Cluster, params: Params) -> Found:  # noq
                 "flavor": flavor,
                 "resource": resource,
                 "nominal": show(resource, nominal),
-                "kept": show(resource, nominal - amount),
+                "kept": f"only {show(resource, nominal - amount)} are" if nominal > amount else "none are",
                 "takers": join(takers),
             }
             related = tuple(
@@ -126,25 +126,6 @@ def _lendable(
         if amount > 0 and takers and (best is None or amount > best[1]):
             best = (pair, amount, takers)
     return best
-
-
-def reclaims_from_everyone(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """``reclaimWithinCohort: Any`` where priorities are meant to protect someone."""
-    found = state(cluster)
-    values = _values_of_classes(found)
-    if len(values) < 2:
-        return
-    for tree in found.trees.values():
-        if len(tree.queues) < 2 or undecided(tree):
-            continue
-        for name in tree.queues:
-            queue = found.objects.cluster_queues[name]
-            identity = whence(cluster, "ClusterQueue", name)
-            if queue.preemption.reclaim_within_cohort != "Any" or identity is None:
-                continue
-            ranked = sorted(found.objects.priority_classes.values(), key=lambda c: (-c.value, c.name))
-            values_shown = {"queue": name, "high": ranked[0].name, "low": ranked[-1].name}
-            yield Hit(identity, _RECLAIM, values_shown)
 
 
 def borrow_without_threshold(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

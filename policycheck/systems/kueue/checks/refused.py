@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from policycheck.lint.hit import Hit
 from policycheck.model.cluster import Cluster
+from policycheck.model.origin import DocumentId, Path
 from policycheck.systems.kueue import GROUP
 from policycheck.systems.kueue.checks.common import Found, Params, documents
 from policycheck.systems.kueue.validate import problems
@@ -53,8 +54,16 @@ def refused(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
 
 
 def group_mismatch(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """Flavors that do not list exactly the covered resources in their order; things in two groups."""
-    yield from _hits(cluster, ("ClusterQueue", "Cohort"), _GROUPS)
+    """Flavors that do not list exactly the covered resources in their order; things in two groups.
+
+    One swap puts two resources out of order; it is said once a flavor.
+    """
+    seen: set[tuple[DocumentId, Path]] = set()
+    for hit in _hits(cluster, ("ClusterQueue", "Cohort"), _GROUPS):
+        flavor = (hit.id, hit.path[:-2])
+        if hit.discriminator != "resource-order" or flavor not in seen:
+            yield hit
+        seen.add(flavor)
 
 
 def check_on_foreign_flavor(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -187,7 +187,7 @@ def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 "resource": resource,
                 "amount": show(resource, amount),
                 "largest": show(resource, largest.high),
-                "flavors": join(nodes),
+                "flavors": f"{'flavor' if len(nodes) == 1 else 'flavors'} {join(nodes)}",
                 "queue": ask.queue.name,
             }
             yield Hit(ask.id, request_place(cluster, ask, resource), values)

@@ -15,7 +15,6 @@ from policycheck.systems.kueue.checks.common import (
     documents,
     join,
     meant,
-    plural,
     state,
     whence,
 )
@@ -56,7 +55,7 @@ def level_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         if not invisible or len(invisible) == len(nodes):
             continue
         gone = [n for n in nodes if n.name in invisible]
-        levels = [f"{level} ({plural(len(some), 'node')})" for level, some in without.items()]
+        levels = [f"{level} ({capacity.machines(some)})" for level, some in without.items()]
         values = {
             "flavor": flavor.name,
             "topology": topology.name,
