@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-W = TypeVar("W", contravariant=True)
+W_contra = TypeVar("W_contra", contravariant=True)
 
 RESERVED, PREEMPTING, WAITING, EVICTED = "reserved", "preempting", "waiting", "evicted"
 
@@ -114,10 +114,10 @@ class Waiting(NamedTuple):
     implied: str | None = None  # the reason that it shares with one just like it that was looked at
 
 
-class Scheduler(Protocol[W]):
+class Scheduler(Protocol[W_contra]):
     """A scheduler that decides in cycles on a state of its own."""
 
-    def offer(self, workloads: Iterable[W]) -> None:
+    def offer(self, workloads: Iterable[W_contra]) -> None:
         """Submit workloads; those that hold quota already are taken over as they are."""
 
     def release(self, ids: Iterable[str], *, requeue: bool = False) -> None:
@@ -138,7 +138,7 @@ class Scheduler(Protocol[W]):
     def holding(self) -> Mapping[str, Grant]:
         """All workloads with quota, by id."""
 
-    def fork(self) -> Scheduler[W]:
+    def fork(self) -> Scheduler[W_contra]:
         """An independent copy of the whole state."""
 
     def digest(self) -> str:

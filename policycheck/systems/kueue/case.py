@@ -13,7 +13,7 @@ Case = Mapping[str, Any]
 Answer = dict[str, Any]
 
 
-class Unsupported(Exception):
+class UnsupportedError(Exception):
     """The case needs something that is not simulated; the message names it."""
 
 
@@ -23,7 +23,7 @@ def run(case: Case) -> Answer:
     head: Answer = {"suite": suite, "name": name}
     try:
         return head | _handler(suite, case)(case)
-    except Unsupported as reason:
+    except UnsupportedError as reason:
         return head | {"unsupported": str(reason)}
 
 
@@ -46,7 +46,7 @@ def _handler(suite: str, case: Case) -> Callable[[Case], Answer]:
     if suite.startswith("flavorassigner"):
         return flavors.assignment
     if suite.startswith("tas-") or suite == "validation":
-        raise Unsupported(f"suite {suite}")
+        raise UnsupportedError(f"suite {suite}")
     if "maxCycles" in (case.get("configuration") or {}) or case.get("events"):
         return cycles.until_stable
     return cycles.fixed

@@ -131,8 +131,13 @@ class Tree:
         self.ceiling.extend(map(_stored, ceiling))
 
     def cell(self, node: int, pair: FlavorResource) -> int:
-        """The cell of ``pair`` at ``node``."""
-        return self.add_column(pair) * self.size + node
+        """The cell of ``pair`` at ``node``; a pair nobody has quota for gets a column of its own."""
+        column = self.column.get(pair)
+        if column is None:
+            column = self.add_column(pair)
+        elif len(self.usage) < len(self.up):  # added by a copy that shares everything but usage
+            self.usage.extend([0] * (len(self.up) - len(self.usage)))
+        return column * self.size + node
 
     def available(self, cell: int) -> int:
         """Free now at this cell, with borrowing; negative when more is used than there is.

@@ -9,7 +9,7 @@ from policycheck.model.amount import write
 from policycheck.simulate.scheduler import Decision, Grant
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import read
-from policycheck.systems.kueue.case import Answer, Case, Unsupported
+from policycheck.systems.kueue.case import Answer, Case, UnsupportedError
 from policycheck.systems.kueue.cases.world import World, open_session, read_world
 from policycheck.systems.kueue.scheduler.run import Event
 from policycheck.systems.kueue.scheduler.run import until_stable as run_until_stable
@@ -20,7 +20,7 @@ def _refuse_topology(world: World) -> None:
     used = {f.name for q in world.objects.cluster_queues.values() for g in q.groups for f in g.flavors}
     tas = any(world.objects.flavors[n].topology for n in used if n in world.objects.flavors)
     if tas and world.target.gates.get("TopologyAwareScheduling") is not False:
-        raise Unsupported("topology-aware scheduling")
+        raise UnsupportedError("topology-aware scheduling")
 
 
 def granted(grant: Grant | None) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def until_stable(case: Case) -> Answer:
             "pending": {w.workload: w.reason for w in session.waiting() if w.reason is not None},
         },
         "converged": run.converged,
-        "cyclesRun": run.count,
+        "cyclesRun": run.ran,
     }
     if run.loop is not None:
         answer["thrash"] = {"from": run.loop.start, "period": run.loop.period}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import read
-from policycheck.systems.kueue.case import Answer, Case, Unsupported
+from policycheck.systems.kueue.case import Answer, Case, UnsupportedError
 from policycheck.systems.kueue.cases.world import World, amounts, open_session, read_world
 from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler.assign import (
@@ -38,7 +38,7 @@ def assignment(case: Case) -> Answer:
     item = session.make(read.workload(mapping(asked.get("workload")), []))
     _refuse_topology(world, session, item)
     if asked.get("replacedWorkloadSliceTotalRequests"):
-        raise Unsupported("elastic workload slices")
+        raise UnsupportedError("elastic workload slices")
     plan = session.plan(queue, item.shape, tuple(s.pods for s in item.shape.sets))
     oracle = _oracle(tree, mapping(asked.get("preemptionOracle")))
     return {"assignment": shown(Assigner(tree, queue.rules, oracle).assign(plan), item)}
@@ -49,7 +49,7 @@ def _refuse_topology(world: World, session: Session, item: Item) -> None:
     tas = any(world.objects.flavors[n].topology for n in used if n in world.objects.flavors)
     asks = any(s.spec.topology and s.spec.topology.mode for s in item.shape.sets)
     if session.world.strategy.topology and tas and asks:
-        raise Unsupported("topology-aware scheduling")
+        raise UnsupportedError("topology-aware scheduling")
 
 
 def _oracle(tree: Tree, script: object) -> Callable[[int, int], tuple[int, int]]:

@@ -34,11 +34,11 @@ def quota_available(case: Case) -> Answer:
     free: dict[str, list[dict[str, Any]]] = {}
     most: dict[str, list[dict[str, Any]]] = {}
     for name, (number, node) in forest.place.items():
-        tree = forest.trees[number]
-        for pair in tree.nodes[node].quotas:
-            cell = tree.cell(node, pair)
-            free.setdefault(name, []).append(_cell(pair, tree.free(cell)))
-            most.setdefault(name, []).append(_cell(pair, tree.ceiling[cell]))
+        home = forest.trees[number]
+        for pair in home.nodes[node].quotas:
+            cell = home.cell(node, pair)
+            free.setdefault(name, []).append(_cell(pair, home.free(cell)))
+            most.setdefault(name, []).append(_cell(pair, home.ceiling[cell]))
     return {"available": free, "potentiallyAvailable": most}
 
 

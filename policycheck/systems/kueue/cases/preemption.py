@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import read
-from policycheck.systems.kueue.case import Answer, Case, Unsupported
+from policycheck.systems.kueue.case import Answer, Case, UnsupportedError
 from policycheck.systems.kueue.cases.world import open_session, read_world
 from policycheck.systems.kueue.scheduler.nominate import Nominator
 from policycheck.systems.kueue.scheduler.victims import Contest
@@ -17,7 +17,7 @@ def targets(case: Case) -> Answer:
         w.admission and any(s.topology for s in w.admission.pod_sets)
         for w in world.objects.workloads.values()
     ):
-        raise Unsupported("topology-aware scheduling")
+        raise UnsupportedError("topology-aware scheduling")
     session = open_session(world)
     asked = mapping(case.get("input"))
     queue = session.queues[text(asked.get("targetClusterQueue"))]
@@ -42,7 +42,7 @@ def targets(case: Case) -> Answer:
     contest = Contest(
         item, queue, tree, session.members[queue.tree], amounts, frozenset(contested), session.now
     )
-    found = Nominator(session).targets(contest)
+    found = Nominator(session.scene(queue.tree)).targets(contest)
     return {
         "targets": [
             {"workload": v.id, "reason": reason, "clusterQueue": v.queue.name if v.queue else ""}

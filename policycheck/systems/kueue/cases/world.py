@@ -33,7 +33,7 @@ def configuration(case: Case) -> model.Configuration:
     """The Configuration that a case's short form means."""
     raw = mapping(case.get("configuration"))
     fair = raw.get("fairSharing")
-    made = configuring.configuration(
+    return configuring.configuration(
         {
             "apiVersion": "config.kueue.x-k8s.io/v1beta2",
             "resources": {**mapping(raw.get("resources")), **_strategy(raw)},
@@ -45,7 +45,6 @@ def configuration(case: Case) -> model.Configuration:
         },
         [],
     )
-    return made
 
 
 def _strategy(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,6 +47,10 @@ def compile_session(
         queue.inactive = "CohortCycleDetected" if config.name in forest.cyclic else inactive(config, objects)
         queue.by_local = _orders_by_local(config, configuration.admission_fair_sharing, rules)
         queues[config.name] = queue
+        for group in config.groups:
+            for flavor in group.flavors:
+                for resource in group.covered:
+                    forest.trees[tree].cell(node, (flavor.name, resource))
     locals_ = {f"{q.namespace}/{q.name}": q for q in objects.local_queues.values()}
     world = World(
         objects=objects,

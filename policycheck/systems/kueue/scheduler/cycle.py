@@ -13,10 +13,10 @@ from policycheck.simulate.scheduler import PREEMPTING, RESERVED, WAITING, Decisi
 from policycheck.systems.kueue.model import Admission, PodSetAssignment
 from policycheck.systems.kueue.quota import Amounts, Tree
 from policycheck.systems.kueue.scheduler.assign import FIT, NO_FIT, PREEMPT, Assignment
+from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
 from policycheck.systems.kueue.scheduler.session import Session, grant_of
-from policycheck.systems.kueue.scheduler.share import Rank
 from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
 from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING, Target
 
@@ -37,15 +37,23 @@ class Entry:
         "deferred",
         "item",
         "message",
+        "notes",
         "queue",
-        "ranks",
         "reason",
+        "reasons",
         "skipped",
         "taken",
         "targets",
     )
 
-    def __init__(self, item: Item, queue: Queue, assignment: Assignment, targets: list[Target]) -> None:
+    def __init__(
+        self,
+        item: Item,
+        queue: Queue,
+        assignment: Assignment,
+        targets: list[Target],
+        reasons: Asked | None = None,
+    ) -> None:
         self.item = item
         self.queue = queue
         self.assignment = assignment
@@ -56,7 +64,8 @@ class Entry:
         self.skipped = False  # failed after nomination: its status is written again
         self.taken = False  # reserved quota
         self.deferred = False
-        self.ranks: list[tuple[bool, Rank]] = []
+        self.notes: list[str] = []
+        self.reasons = reasons
 
 
 class Refused(NamedTuple):
@@ -74,7 +83,6 @@ class Cycle:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._nominator = Nominator(session)
         self._decisions: list[Decision] = []
 
     def run(self) -> list[Decision]:
@@ -104,15 +112,17 @@ class Cycle:
     def _tree(self, number: int, heads: list[tuple[Item, Queue]]) -> None:
         session = self._session
         tree = session.trees[number]
+        nominator = Nominator(session.scene(number))
+        evidence = capture(session, number)
         entries: list[Entry] = []
         refused: list[Refused] = []
         for item, queue in heads:
             why = self._refusal(item, queue)
             if why is None:
-                entries.append(self._nominate(item, queue))
+                entries.append(self._nominate(item, queue, nominator, evidence))
             else:
                 refused.append(why)
-        process = _Process(session, self._nominator, tree)
+        process = _Process(session, nominator, tree)
         before = tree.usage.copy()
         ordered = self._fair(number, entries) if session.world.fair is not None else self.classical(entries)
         for entry in ordered:
@@ -142,18 +152,14 @@ class Cycle:
             return Refused(item, queue, "Misconfigured", problem, GENERIC)
         return None
 
-    def _nominate(self, item: Item, queue: Queue) -> Entry:
-        session = self._session
+    def _nominate(self, item: Item, queue: Queue, nominator: Nominator, evidence: Evidence) -> Entry:
         if item.scan_generation != queue.generation:
             item.scan = None
-        assignment, targets = self._nominator.nominate(item, queue, item.scan, None)
-        self._remember(item, queue, assignment)
-        return Entry(item, queue, assignment, targets)
-
-    def _remember(self, item: Item, queue: Queue, assignment: Assignment) -> None:
+        reasons = Asked.of(item, queue, evidence)
+        assignment, targets = nominator.nominate(item, queue, item.scan, None)
         item.scan = assignment.scan
         item.scan_generation = queue.generation
-        item.scan_cycle = self._session.number
+        return Entry(item, queue, assignment, targets, reasons)
 
     def classical(self, entries: list[Entry]) -> list[Entry]:
         """The order without fair sharing: lower borrowing height, then priority, then time (quota already reserved comes first)."""
@@ -306,6 +312,7 @@ class _Process:
         self._nominator = nominator
         self._tree = tree
         self._gone: dict[str, Item] = {}  # victims of this cycle
+        self._before: list[str] = []  # who has taken or claimed quota in this cycle
 
     def entry(self, entry: Entry) -> None:
         """Decide ``entry``."""
@@ -320,6 +327,7 @@ class _Process:
             entry.back, entry.reason = NO_VICTIMS, "WaitingForQuota"
             if entry.queue.config.preemption.reclaim_within_cohort != "Any":
                 self._tree.add_all(to_reserve(assignment, self._tree))
+                entry.notes.append("holds back quota from later workloads of this cycle while it waits")
             return
         if assignment.mode == PREEMPT and rules.preemption_gates and entry.item.workload.preemption_gates:
             entry.back, entry.reason = GATED, "AdmissionGated"
@@ -333,6 +341,7 @@ class _Process:
             self._skip(entry, NO_LONGER_FITS)
             return
         self._tree.add_all(assignment.amounts)
+        self._before.append(entry.item.id)
         if assignment.mode == PREEMPT or entry.deferred:
             self._gone.update({victim.id: victim for victim, _ in entry.targets})
             entry.back, entry.reason = PENDING_PREEMPTION, "WaitingForPreemptedWorkloads"
@@ -347,6 +356,9 @@ class _Process:
     def _skip(self, entry: Entry, message: str) -> None:
         entry.skipped = True
         entry.message = message
+        entry.notes.append(message)
+        if self._before:
+            entry.notes.append("decided before it in this cycle: " + ", ".join(self._before))
         entry.reason = "WaitingForQuota"
         if not self._session.world.strategy.keeps_scan:
             entry.item.scan = None
@@ -381,6 +393,9 @@ class _Process:
         for victim in self._gone.values():
             tree.add_all(victim.amounts)
         entry.assignment, entry.targets = assignment, targets
+        entry.notes.append(
+            "shared victims with a workload decided before it; looked for others with the same flavors"
+        )
         entry.item.scan = assignment.scan
         entry.deferred = assignment.mode == FIT
 

@@ -46,6 +46,7 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     other = Queue.__new__(Queue)
     for name in Queue.__slots__:
         setattr(other, name, getattr(queue, name))
+    other.frozen = (-1, ())
     other.holders = {name: items[name] for name in queue.holders}
     other.moved = dict(queue.moved)
     other.order = queue.order.copy()

@@ -33,7 +33,7 @@ class Run(NamedTuple):
     cycles: tuple[CycleLog, ...]
     evictions: Mapping[str, int]
     converged: bool
-    count: int
+    ran: int
     loop: Loop | None
 
 
@@ -96,9 +96,11 @@ def _log(number: int, decisions: Sequence[Decision], evictions: dict[str, int]) 
 
 
 def queue_state(session: Session) -> object:
-    """Who waits where, and how far each flavor scan is."""
+    """Who waits where, and how far each flavor scan is. Comparable between cycles without events."""
     return tuple(
-        (name, item.place, repr(item.scan)) for name, item in sorted(session.items.items()) if not item.reserved
+        (name, item.place, item.scan and repr(item.scan))
+        for name, item in session.items.items()
+        if not item.reserved
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.simulate.scheduler import Decision, Grant, SetGrant, Waiting
 from policycheck.systems.kueue.model import Admission, KueueObjects, KueueWorkload, LocalQueue
@@ -18,6 +18,9 @@ from policycheck.systems.kueue.scheduler.shape import Shape, Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import ACTIVE, AWAY, PARKED, Item, Queue
 from policycheck.systems.kueue.target import Strategy
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.nominate import Scene
 
 _BOOST = "kueue.x-k8s.io/priority-boost"
 
@@ -306,6 +309,20 @@ class Session:
                 for k in objects.flavors[f.name].node_labels
             }
         return refusal(flavor, spec, keys)
+
+    def scene(self, number: int) -> Scene:
+        """Tree ``number`` as nominations see it."""
+        from policycheck.systems.kueue.scheduler.nominate import Scene
+
+        return Scene(
+            self.world,
+            self.trees[number],
+            self.members[number],
+            self.world.shares[number],
+            self.ledger,
+            self.now,
+            self.plan,
+        )
 
     # -- looking in -----------------------------------------------------------------------------
 

@@ -39,7 +39,6 @@ class Item:
         "reserved",
         "reserved_at",
         "scan",
-        "scan_cycle",
         "scan_generation",
         "shape",
         "ticket",
@@ -69,7 +68,6 @@ class Item:
         self.columns: frozenset[int] = frozenset()
         self.scan: tuple[dict[str, int], ...] | None = None  # flavor tried last, by podset and resource
         self.scan_generation = 0
-        self.scan_cycle = 0
         self.reason: str | None = None  # of not being admitted; None: no cycle looked at it
         self.message = ""
 
@@ -79,6 +77,9 @@ class Item:
         for name in Item.__slots__:
             setattr(other, name, getattr(self, name))
         return other
+
+
+Held = tuple[Item, int, bool, Amounts, frozenset[int]]  # holder, since, evicted, amounts, columns
 
 
 class Kin:
@@ -114,6 +115,7 @@ class Queue:
         "by_local",
         "config",
         "covers",
+        "frozen",
         "generation",
         "holders",
         "inactive",
@@ -150,6 +152,13 @@ class Queue:
         self.plans: dict[tuple[int, tuple[int, ...]], Plan] = {}
         self.rules = rules
         self.version = 0  # of holders
+        self.frozen: tuple[int, tuple[Held, ...]] = (-1, ())  # holders of that version, for reasons
+
+    def bare(self) -> Queue:
+        """The same queue with no holders and nobody waiting."""
+        other = Queue(self.config, self.tree, self.node, self.rules)
+        other.by_local, other.plans, other.inactive = self.by_local, self.plans, self.inactive
+        return other
 
     def key(self, item: Item) -> Key:
         """The class of ``item``."""

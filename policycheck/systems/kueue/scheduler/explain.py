@@ -1,0 +1,177 @@
+"""Reasons, worked out when they are asked for.
+
+A cycle keeps what a tree looked like when its heads were nominated (usage and holders, once per tree
+and cycle). Asked for reasons, that tree is put together again and the nomination is made once more,
+this time writing down every flavor tried and every victim weighed. So reasons cost next to nothing
+until somebody wants them, and they are those of the decision, whatever has happened since.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.simulate.scheduler import Explanation, FlavorTried, Shortfall, VictimWeighed
+from policycheck.systems.kueue.scheduler.assign import FIT, PREEMPT, Attempt, Scan
+from policycheck.systems.kueue.scheduler.fork import with_usage
+from policycheck.systems.kueue.scheduler.local import Ledger
+from policycheck.systems.kueue.scheduler.nominate import Nomination, Nominator, Scene
+from policycheck.systems.kueue.scheduler.state import Held, Item, Queue
+from policycheck.systems.kueue.scheduler.victims import Contest, Trace, Weighed, allowed
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.session import Session
+
+_MODES = ("NoFit", "NoCandidates", "Preempt", "Reclaim", "Fit")
+
+
+class Evidence(NamedTuple):
+    """One tree at the start of one cycle."""
+
+    session: Session
+    number: int
+    usage: tuple[int, ...]
+    holders: tuple[tuple[Held, ...], ...]  # by node
+    ledger: Ledger | None
+    now: int
+
+
+def capture(session: Session, number: int) -> Evidence:
+    """What nominations of tree ``number`` see now."""
+    holders: list[tuple[Held, ...]] = []
+    for queue in session.members[number]:
+        if queue is None:
+            holders.append(())
+            continue
+        if queue.frozen[0] != queue.version:
+            held = tuple((v, v.reserved_at, v.evicted, v.amounts, v.columns) for v in queue.holders.values())
+            queue.frozen = (queue.version, held)
+        holders.append(queue.frozen[1])
+    ledger = session.ledger.copy() if session.ledger is not None else None
+    return Evidence(session, number, tuple(session.trees[number].usage), tuple(holders), ledger, session.now)
+
+
+class Asked(NamedTuple):
+    """A head as it was when it was nominated."""
+
+    item: Item
+    queue: str
+    priority: int
+    time: int
+    scan: Scan | None
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, item: Item, queue: Queue, evidence: Evidence) -> Asked:
+        """``item`` as it is now."""
+        return cls(item, queue.name, item.priority, item.time, item.scan, evidence)
+
+    def explain(self, notes: tuple[str, ...]) -> Explanation:
+        """The reasons of what was decided about it."""
+        scene, queues = _put_back(self.evidence)
+        queue = queues[self.queue]
+        item = self.item.copy()
+        item.priority, item.time, item.queue = self.priority, self.time, queue
+        attempts: list[Attempt] = []
+        trace: Trace = []
+        nominator = Nominator(scene, attempts=attempts, trace=trace)
+        found = nominator.nominate(item, queue, self.scan, None)
+        weighed = _weigh(nominator, item, queue, found, trace)
+        names = [s.name for s in item.shape.sets]
+        full = tuple(s.pods for s in item.shape.sets)
+        given = tuple(r.pods for r in found.assignment.sets)
+        if found.assignment.mode == FIT and given != full[: len(given)]:
+            notes = (f"fits with fewer pods only: {given} of {full}", *notes)
+        return Explanation(
+            tuple(_tried(a, names) for a in attempts),
+            tuple(VictimWeighed(w.victim, w.queue, w.taken, w.why) for w in weighed),
+            notes,
+        )
+
+
+def plain(message: str) -> Explanation:
+    """The reasons of a head that was not nominated."""
+    return Explanation((), (), (message,) if message else ())
+
+
+def _tried(attempt: Attempt, names: list[str]) -> FlavorTried:
+    shorts = tuple(Shortfall(s.resource, s.reason, s.amount, s.assumed, s.limit) for s in attempt.shorts)
+    return FlavorTried(
+        tuple(names[m] for m in attempt.members),
+        attempt.flavor,
+        _MODES[attempt.mode],
+        attempt.height,
+        attempt.refusal,
+        shorts,
+    )
+
+
+def _put_back(evidence: Evidence) -> tuple[Scene, dict[str, Queue]]:
+    """The tree as it was, with copies of everything that has changed since or might be changed."""
+    session = evidence.session
+    tree = with_usage(session.trees[evidence.number], list(evidence.usage))
+    tree.usage.extend([0] * (len(tree.up) - len(tree.usage)))
+    members: list[Queue | None] = []
+    queues: dict[str, Queue] = {}
+    for queue, held in zip(session.members[evidence.number], evidence.holders, strict=True):
+        if queue is None:
+            members.append(None)
+            continue
+        other = queue.bare()
+        for item, since, evicted, amounts, columns in held:
+            one = item.copy()
+            one.reserved, one.reserved_at, one.evicted = True, since, evicted
+            one.amounts, one.columns, one.queue = amounts, columns, other
+            other.holders[one.id] = one
+        members.append(other)
+        queues[queue.name] = other
+    world = session.world
+    shares = world.shares[evidence.number].on(tree)
+    scene = Scene(world, tree, members, shares, evidence.ledger, evidence.now, session.plan)
+    return scene, queues
+
+
+def _weigh(nominator: Nominator, item: Item, queue: Queue, found: Nomination, trace: Trace) -> list[Weighed]:
+    """All holders of contested quota: who was taken, who could have been, who could not and why."""
+    if found.assignment.mode != PREEMPT:
+        return []
+    contest = nominator.contest(item, queue, found.assignment.amounts, found.assignment.columns)
+    taken = {victim.id: reason for victim, reason in found.targets}
+    out: list[Weighed] = []
+    seen: set[str] = set()
+    for one in trace:
+        if one.victim in seen:
+            continue
+        seen.add(one.victim)
+        if one.victim in taken:
+            out.append(one._replace(taken=True, why=taken[one.victim]))
+        elif one.taken:
+            out.append(one._replace(taken=False, why="the workload fits without it"))
+        else:
+            out.append(one)
+    for other in contest.members:
+        if other is None:
+            continue
+        out.extend(
+            Weighed(v.id, other.name, False, _spared(contest, other, v))
+            for v in other.holders.values()
+            if v.id not in seen and not contest.columns.isdisjoint(v.columns)
+        )
+    return out
+
+
+def _spared(contest: Contest, other: Queue, victim: Item) -> str:
+    """Why ``victim`` was no candidate."""
+    own = other is contest.queue
+    preemption = contest.queue.config.preemption
+    policy = preemption.within_cluster_queue if own else preemption.reclaim_within_cohort
+    field = "withinClusterQueue" if own else "reclaimWithinCohort"
+    if policy == "Never":
+        return f"{field} of {contest.queue.name} is Never"
+    if not allowed(policy, contest.item, victim):
+        against = f"its priority {victim.priority} is not below {contest.item.priority}"
+        return f"{field} of {contest.queue.name} is {policy}: {against}"
+    if not own and contest.within_nominal(other.node):
+        return f"{other.name} is within its nominal quota"
+    if not own:
+        return "a cohort above its queue is within its quota"
+    return "no victims were needed in its queue"
