@@ -14,6 +14,7 @@ import click
 from policycheck import __version__
 from policycheck.adapters.cli import exitcode
 from policycheck.adapters.cli.common import abandon, say
+from policycheck.report.screen import clean
 
 REPORT_TO = "https://github.com/policycheck/policycheck/issues"
 
@@ -130,7 +131,12 @@ def _version() -> click.Option:
 def _usage_message(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     hint = f"try `{context.command_path} --help`\n" if context is not None else ""
-    return f"policycheck: {error.format_message()}\n{hint}"
+    return f"policycheck: {_harmless(error.format_message())}\n{hint}"
+
+
+def _harmless(message: str) -> str:
+    """Messages quote settings and documents, which may try to drive the terminal."""
+    return "\n".join(clean(line) for line in message.split("\n"))
 
 
 def _bug(error: Exception, args: Sequence[str]) -> str:
@@ -140,7 +146,7 @@ def _bug(error: Exception, args: Sequence[str]) -> str:
         import traceback
 
         trace = "".join(traceback.format_exception(error))
-    what = " ".join(str(error).split())[:300]
+    what = clean(" ".join(str(error).split()))[:300]
     again = "" if wanted else " and what the same command prints with POLICYCHECK_DEBUG=1 set"
     return (
         f"{trace}policycheck: internal error: {type(error).__name__}: {what}\n"

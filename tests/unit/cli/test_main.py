@@ -63,6 +63,16 @@ def test_settings_that_are_wrong_are_an_error_of_use(run, asked, tmp_path):
     assert "Traceback" not in ran.err
 
 
+def test_messages_can_not_drive_a_terminal(run, asked, tmp_path):
+    (tmp_path / ".policycheck.yaml").write_text('"a\\e[2Jb": 1\n')
+    ran = run("lint", "q.yaml")
+    assert ran.code == 2
+    assert "\x1b" not in ran.err
+    asked.answer = KeyError("\x1b[2J")
+    (tmp_path / ".policycheck.yaml").unlink()
+    assert "\x1b" not in run("lint", "q.yaml").err
+
+
 def test_a_bug_says_how_to_report_it(run, asked, monkeypatch):
     asked.answer = KeyError("spec")
     ran = run("lint", "q.yaml")
