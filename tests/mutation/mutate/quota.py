@@ -1,0 +1,469 @@
+"""Faults in quotas: against the hardware, against each other, against what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mutate.base import Edit, Object, World
+from mutate.edits import (
+    CELL,
+    GPU,
+    Operator,
+    always,
+    both,
+    drop,
+    each,
+    edit,
+    found,
+    get,
+    many,
+    named,
+    put,
+    resources,
+    show,
+    swap,
+)
+
+QUOTA = f"{CELL} nominalQuota"
+# Flavors whose nodes are promised to the last one: anything more, or one node less, is too much.
+TIGHT = ("h100-serve", "l4-serve", "l4-batch", "a100-full")
+
+
+def cells(resource: str, flavors: tuple[str, ...] = ()) -> Any:
+    """(object, place, cell) of a resource in every ClusterQueue."""
+
+    def over(world: World) -> Iterator[tuple[Any, Object, tuple[Any, ...], Object]]:
+        for ref, it in world.objects("ClusterQueue"):
+            for at, cell in found(it, CELL):
+                flavor = get(it, " ".join(map(str, at[:-2])))["name"]
+                if cell["name"].startswith(resource) and (not flavors or flavor in flavors):
+                    yield ref, it, at, cell
+
+    return over
+
+
+def cell(resource: str, change: Any, flavors: tuple[str, ...] = (), only: Any = None) -> Any:
+    """An Edit a cell of the resource; ``change`` gets the cell."""
+
+    def make(world: World) -> Iterator[Edit]:
+        for ref, it, at, value in cells(resource, flavors)(world):
+            if only is None or only(value):
+                yield edit(ref, it, _at(at, change), show(it, at))
+
+    return make
+
+
+def _at(at: tuple[Any, ...], change: Any) -> Any:
+    def run(it: Object) -> None:
+        for key in at:
+            it = it[key]
+        change(it)
+
+    return run
+
+
+def times(text: Any, factor: float) -> Any:
+    """A quantity of the base (a number, or a number with Gi) times a factor."""
+    if isinstance(text, int):
+        return int(text * factor)
+    return f"{int(int(text.removesuffix('Gi')) * factor)}Gi"
+
+
+def scale(factor: float) -> Any:
+    return lambda c: c.update(nominalQuota=times(c["nominalQuota"], factor))
+
+
+def set_to(value: Any) -> Any:
+    return lambda c: c.update(nominalQuota=value)
+
+
+def unit(change: Any) -> Any:
+    return lambda old: change(old) if isinstance(old, str) and old.endswith("Gi") and old != "0Gi" else None
+
+
+def _starved(c: Object) -> None:
+    c.update(nominalQuota=1, borrowingLimit=0)
+    c.pop("lendingLimit", None)
+
+
+def _cohort_again(world: World) -> Iterator[Edit]:
+    """The cohort is given what its queues have: it is added on top, not shared out."""
+    for name, member in (
+        ("training", "foundation"),
+        ("interactive", "vision-dev"),
+        ("batch", "vision-batch"),
+    ):
+        ref, it = world.one("Cohort", name)
+        _, queue = world.one("ClusterQueue", member)
+        groups = [
+            {
+                "coveredResources": list(group["coveredResources"]),
+                "flavors": [
+                    {
+                        "name": flavor["name"],
+                        "resources": [
+                            {"name": c["name"], "nominalQuota": c["nominalQuota"]}
+                            for c in flavor["resources"]
+                        ],
+                    }
+                    for flavor in group["flavors"]
+                ],
+            }
+            for group in queue["spec"]["resourceGroups"]
+        ]
+        yield edit(ref, it, lambda o, groups=groups: o.setdefault("spec", {}).update(resourceGroups=groups))
+
+
+def _extra_resource(amount: str) -> Any:
+    def change(it: Object) -> None:
+        for group in it["spec"]["resourceGroups"]:
+            group["coveredResources"].append("rdma/hca")
+            for flavor in group["flavors"]:
+                flavor["resources"].append({"name": "rdma/hca", "nominalQuota": amount})
+
+    return change
+
+
+def _uncover(resource: str) -> Any:
+    def change(it: Object) -> None:
+        for group in it["spec"]["resourceGroups"]:
+            group["coveredResources"] = [r for r in group["coveredResources"] if not r.startswith(resource)]
+            for flavor in group["flavors"]:
+                flavor["resources"] = [r for r in flavor["resources"] if not r["name"].startswith(resource)]
+
+    return change
+
+
+def _ask(resource: str, amount: str) -> Any:
+    def change(found_: Object) -> None:
+        for part in ("requests", "limits"):
+            found_[part][resource] = amount
+
+    return change
+
+
+def _other_unit(world: World) -> Iterator[Edit]:
+    """A unit that is right in one queue of a cohort is another one in its neighbour."""
+    yield from put(
+        "ClusterQueue", "spec resourceGroups 0 flavors 0 resources 1 nominalQuota", _as_mi, _with_peer
+    )(world)
+
+
+def _as_mi(old: Any) -> Any:
+    return f"{old.removesuffix('Gi')}Mi" if isinstance(old, str) else None
+
+
+_with_peer = named("vision", "research-dev", "vision-batch")
+
+
+def _whole(it: Object) -> bool:
+    """Asks for whole GPUs, on H100s or A100s that are not sliced."""
+    return "nvidia.com/mig-" not in str(it["spec"])
+
+
+def _only_gpus(it: Object) -> None:
+    group = it["spec"]["resourceGroups"][0]
+    group["coveredResources"] = ["cpu", "memory", GPU]
+    group["flavors"][0]["resources"] = [
+        *group["flavors"][0]["resources"][:2],
+        {"name": GPU, "nominalQuota": 8},
+    ]
+
+
+HARDWARE = ("guarantees-beyond-hardware",)
+OPERATORS = (
+    Operator(
+        "gpu-quota-beyond-hardware",
+        "kueue Part 2 #1",
+        "12 GPUs more than the pool has left",
+        HARDWARE,
+        cell(GPU, lambda c: c.update(nominalQuota=c["nominalQuota"] + 12)),
+        8,
+    ),
+    Operator(
+        "gpu-quota-doubled",
+        "kueue Part 2 #1",
+        "twice the GPUs in a pool that is promised to the last one",
+        HARDWARE,
+        cell(GPU, scale(2), TIGHT),
+    ),
+    Operator(
+        "slice-quota-doubled",
+        "kueue Part 2 #1, #80",
+        "twice the MIG slices",
+        HARDWARE,
+        cell("nvidia.com/mig-", scale(2)),
+    ),
+    Operator(
+        "cohort-repeats-quota",
+        "kueue Part 2 #7",
+        "a cohort is given what a member has, on top of it",
+        HARDWARE,
+        _cohort_again,
+    ),
+    Operator(
+        "cohort-quota-raised",
+        "kueue Part 2 #1, #7",
+        "the surge of a cohort is beyond the hardware",
+        HARDWARE,
+        swap("Cohort", QUOTA, lambda old: old * 5 if isinstance(old, int) and old < 10 else None),
+    ),
+    Operator(
+        "quota-of-capacity",
+        "kueue Part 2 #5",
+        "cpu and memory from capacity instead of allocatable net of daemons",
+        ("companions-beyond-hardware",),
+        many(
+            cell(
+                "cpu", lambda c: c.update(nominalQuota=c["nominalQuota"] * 16 // 15), ("l4-serve", "l4-batch")
+            ),
+            cell(
+                "memory",
+                lambda c: c.update(nominalQuota=times(c["nominalQuota"], 64 / 56)),
+                ("l4-serve", "l4-batch"),
+            ),
+        ),
+    ),
+    Operator(
+        "companion-zero",
+        "kueue Part 2 #3",
+        "cpu or memory beside GPUs is 0",
+        ("companions-zero",),
+        many(cell("cpu", set_to(0)), cell("memory", set_to("0Gi"))),
+        8,
+    ),
+    Operator(
+        "companion-halved",
+        "kueue Part 2 #4",
+        "half of the cpu or memory that the GPUs need",
+        ("companions-strand",),
+        many(cell("cpu", scale(0.5)), cell("memory", scale(0.5))),
+        8,
+    ),
+    Operator(
+        "companion-quartered",
+        "kueue Part 2 #4",
+        "a quarter of the cpu or memory that the GPUs need",
+        ("companions-strand",),
+        many(cell("cpu", scale(0.25)), cell("memory", scale(0.25))),
+        8,
+    ),
+    Operator(
+        "quota-in-bytes",
+        "kueue Part 2 #6",
+        "memory 64Gi written as 64",
+        ("unit-slip",),
+        swap("ClusterQueue", QUOTA, unit(lambda old: int(old[:-2]))),
+    ),
+    Operator(
+        "quota-in-Mi",
+        "kueue Part 2 #6",
+        "Gi slips to Mi",
+        ("unit-slip", "companions-strand"),
+        swap("ClusterQueue", QUOTA, unit(lambda old: f"{old[:-2]}Mi")),
+    ),
+    Operator(
+        "quota-in-G",
+        "kueue Part 2 #6",
+        "Gi slips to G: 7 % less",
+        ("unit-slip", "companions-strand"),
+        swap("ClusterQueue", QUOTA, unit(lambda old: f"{old[:-2]}G")),
+    ),
+    Operator(
+        "quota-in-Ti",
+        "kueue Part 2 #6",
+        "Gi slips to Ti",
+        ("unit-slip", "companions-beyond-hardware"),
+        swap("ClusterQueue", QUOTA, unit(lambda old: f"{old[:-2]}Ti")),
+    ),
+    Operator(
+        "cpu-in-millis",
+        "kueue Part 2 #6",
+        "cpu 736 written as 736m",
+        ("unit-slip", "companions-strand"),
+        cell("cpu", lambda c: c.update(nominalQuota=f"{c['nominalQuota']}m")),
+    ),
+    Operator(
+        "gpu-in-millis",
+        "kueue Part 2 #6",
+        "GPUs 8 written as 8m: rounded up to one",
+        ("unit-slip",),
+        cell(GPU, lambda c: c.update(nominalQuota=f"{c['nominalQuota']}m")),
+    ),
+    Operator(
+        "mixed-units",
+        "kueue Part 2 #6",
+        "a queue counts memory in another unit than its cohort",
+        ("unit-slip", "companions-strand"),
+        _other_unit,
+    ),
+    Operator(
+        "limit-unit-slip",
+        "kueue Part 2 #6",
+        "a borrowing limit in Mi beside a quota in Gi",
+        ("unit-slip", "companions-strand-limits"),
+        swap("ClusterQueue", f"{CELL} borrowingLimit", unit(lambda old: f"{old[:-2]}Mi")),
+    ),
+    Operator(
+        "queue-below-its-jobs",
+        "kueue Part 2 #8",
+        "1 GPU, nothing borrowed, and larger jobs in the queue",
+        ("exceeds-limits",),
+        cell(GPU, _starved, ("h100-train", "l4-batch", "a100-full")),
+    ),
+    Operator(
+        "slices-none",
+        "kueue Part 2 #8, #38, #80",
+        "a slice that a workload asks for has quota 0 and borrows nothing",
+        ("exceeds-limits", "covered-but-zero"),
+        cell("nvidia.com/mig-", lambda c: c.update(nominalQuota=0, borrowingLimit=0)),
+    ),
+    Operator(
+        "job-forty-times",
+        "kueue Part 2 #8",
+        "forty times the pods",
+        ("exceeds-limits",),
+        each(
+            "Job",
+            always,
+            lambda it: it["spec"].update(
+                parallelism=it["spec"]["parallelism"] * 40, completions=it["spec"]["completions"] * 40
+            ),
+        ),
+    ),
+    Operator(
+        "replicas-beyond-limits",
+        "kueue Part 2 #8",
+        "more replicas than the queue can ever hold",
+        ("exceeds-limits",),
+        many(
+            put("Deployment", "spec replicas", 40, named("playground", "reranker")),
+            put("StatefulSet", "spec replicas", 600),
+            swap("RayService RayJob", "spec * workerGroupSpecs * replicas", lambda old: old * 20),
+        ),
+    ),
+    Operator(
+        "pod-asks-16-gpus",
+        "kueue Part 2 #2",
+        "more GPUs in a pod than a node has",
+        ("larger-than-node",),
+        resources(_ask(GPU, "16"), _whole),
+    ),
+    Operator(
+        "pod-asks-too-much-cpu",
+        "kueue Part 2 #2, #5",
+        "as much cpu as the node has in capacity: more than allocatable",
+        ("larger-than-node",),
+        resources(lambda r: r["requests"].update(cpu="192"), _whole),
+    ),
+    Operator(
+        "pod-asks-too-much-memory",
+        "kueue Part 2 #2, #6",
+        "memory in Ti instead of Gi",
+        ("larger-than-node", "exceeds-limits"),
+        resources(
+            lambda r: [r[k].update(memory=r[k]["memory"].replace("Gi", "Ti")) for k in ("requests", "limits")]
+        ),
+    ),
+    Operator(
+        "pod-memory-in-bytes",
+        "kueue Part 2 #6",
+        "memory of a pod without its unit",
+        ("unit-slip-request",),
+        resources(
+            lambda r: [r[k].update(memory=r[k]["memory"].removesuffix("Gi")) for k in ("requests", "limits")]
+        ),
+    ),
+    Operator(
+        "pod-asks-rdma",
+        "kueue Part 2 #37",
+        "a resource that no queue covers",
+        ("uncovered-resource",),
+        resources(_ask("rdma/hca", "1")),
+    ),
+    Operator(
+        "pod-asks-ephemeral-storage",
+        "kueue Part 2 #37",
+        "ephemeral storage, which no queue covers",
+        ("uncovered-resource",),
+        resources(_ask("ephemeral-storage", "100Gi")),
+    ),
+    Operator(
+        "queue-covers-no-memory",
+        "kueue Part 2 #37",
+        "memory (or cpu) is no longer covered",
+        ("uncovered-resource",),
+        many(
+            each(
+                "ClusterQueue",
+                named("foundation", "vision", "recsys-batch", "research-dev"),
+                _uncover("memory"),
+            ),
+            each("ClusterQueue", named("speech", "vision-batch", "vision-dev"), _uncover("cpu")),
+        ),
+        7,
+    ),
+    Operator(
+        "queue-covers-no-gpu",
+        "kueue Part 2 #37, #80",
+        "the accelerators are no longer covered",
+        ("uncovered-resource",),
+        each(
+            "ClusterQueue",
+            named("foundation", "vision", "speech", "vision-dev", "recsys-batch"),
+            _uncover("nvidia.com/"),
+        ),
+    ),
+    Operator(
+        "covered-with-zero",
+        "kueue Part 2 #38",
+        "a resource is covered with 0 in every queue of the cohort",
+        ("covered-but-zero",),
+        each("ClusterQueue", named("foundation", "vision", "vision-batch"), _extra_resource("0")),
+    ),
+    Operator(
+        "covered-with-zero-and-asked",
+        "kueue Part 2 #38",
+        "the same, and a job asks for it",
+        ("covered-but-zero", "exceeds-limits"),
+        many(
+            both(
+                each("ClusterQueue", named("foundation"), _extra_resource("0")),
+                resources(_ask("rdma/hca", "1"), named("pretrain-32b")),
+            ),
+            both(
+                each("ClusterQueue", named("vision"), _extra_resource("0")),
+                resources(_ask("rdma/hca", "1"), named("detector")),
+            ),
+        ),
+    ),
+    Operator(
+        "gpu-where-slices-are",
+        "kueue Part 2 #80",
+        "the queue counts GPUs of a pool that offers slices only",
+        ("uncovered-resource", "guarantees-beyond-hardware"),
+        each("ClusterQueue", named("vision-dev", "speech-dev", "research-dev"), _only_gpus),
+    ),
+    Operator(
+        "nominal-negative",
+        "kueue 1a ClusterQueue",
+        "a negative quota",
+        ("refused",),
+        many(cell(GPU, set_to(-1)), cell("cpu", set_to("-8"))),
+    ),
+    Operator(
+        "nominal-no-quantity",
+        "kueue 1a ClusterQueue",
+        "a quota that is no quantity",
+        ("refused",),
+        many(cell(GPU, set_to("eight")), cell("memory", set_to("64 Gi")), cell("memory", set_to("64GB"))),
+    ),
+    Operator(
+        "nominal-missing",
+        "kueue 1a ClusterQueue",
+        "a quota is left out",
+        ("refused",),
+        drop("ClusterQueue Cohort", QUOTA),
+    ),
+)
