@@ -36,7 +36,7 @@ def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
 def _link(scope: Gathered) -> Cluster:
     from policycheck.systems.registry import linkers
 
-    cluster = link(scope.name, scope.entries, linkers())
+    cluster = link(scope.name, scope.entries, linkers(), is_named=scope.is_named)
     if not scope.hardware.known:
         return cluster
     from policycheck.systems.core.inventory import less, merge
@@ -47,7 +47,7 @@ def _link(scope: Gathered) -> Cluster:
     claimed = frozenset(key for one in cluster.linkers for key in one.claims(cluster.systems[one.name]))
     given = scope.hardware._replace(nodes=less(scope.hardware.nodes, workloads, claimed))
     merged = merge((cluster.inventory, given))
-    return Cluster(cluster.scope, cluster.index, cluster.linkers, cluster.systems, merged)
+    return cluster.with_inventory(merged)
 
 
 def lint(sources: Sources, settings: Settings) -> LintResult:
@@ -99,7 +99,7 @@ def _lint(scopes: tuple[Gathered, ...], sources: Sources, settings: Settings) ->
         settings=settings,
         targets=targets,
         texts={i: t for scope in scopes for i, t in scope.texts.items()},
-        suppressions=suppressions(scopes, spans),
+        suppressions=suppressions(scopes, spans, sources.read),
         today=sources.today,
     )
     result = runner.run(job)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from policycheck.app.plan import Part, parts
 from policycheck.model.cluster import Entry
 from policycheck.model.inventory import Inventory
 from policycheck.model.origin import DocumentId, Origin
 from policycheck.source.document import Document, FileReport, TextTrouble
 from policycheck.source.files import load as load_file
+from policycheck.source.scope import Render
+from policycheck.source.suppress import MARK
 from policycheck.source.yamldoc import ParsedFile, parse
 from policycheck.systems import registry
 
 if TYPE_CHECKING:
     from policycheck.lint.settings import Settings
 
+_MARK = MARK.encode()
 HARDWARE = frozenset({"Node", "Pod", "DaemonSet", "ResourceSlice", "Namespace"})
 
 
@@ -28,7 +32,7 @@ class Sources(NamedTuple):
     inventory: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()  # "system=0.19,Gate=false"
     rules: tuple[str, ...] = ()  # folders of the user's own rules
-    render: Callable[[str], bytes] | None = None  # a kustomization or chart folder to manifests
+    render: Render | None = None  # a kustomization or chart folder to manifests
     today: str = ""  # ISO date, for suppressions that end
     in_memory: bool = False  # names are no files: nothing is looked up on disk
 
@@ -46,19 +50,12 @@ class Gathered(NamedTuple):
     targets: tuple[str, ...] = ()
     rendered: Mapping[str, bytes] = {}
     is_named: bool = False  # a cluster, kustomization or chart: two contents of one object are an error
+    marked: frozenset[str] = frozenset()  # files whose text mentions us: they may hold suppressions
 
-
-class _Part(NamedTuple):
-    """One scope before reading."""
-
-    name: str
-    files: tuple[str, ...]
-    context: tuple[str, ...]
-    inventory: tuple[str, ...]
-    targets: tuple[str, ...]
-    reports: tuple[FileReport, ...]
-    rendered: Mapping[str, bytes]
-    is_named: bool
+    @property
+    def by_id(self) -> Mapping[DocumentId, Entry]:
+        """Every document by identity."""
+        return {entry.origin.id: entry for entry in self.entries}
 
 
 class _Shelf:
@@ -68,12 +65,19 @@ class _Shelf:
         self.read = read
         self.kept: dict[str, ParsedFile] = {}
         self.facts: dict[DocumentId, Entry] = {}
+        self.marked: set[str] = set()
 
     def file(self, name: str, rendered: Mapping[str, bytes]) -> ParsedFile:
         if name not in self.kept:
             held = rendered.get(name)
-            self.kept[name] = load_file(name, self.read) if held is None else parse(name, held)
+            self.kept[name] = load_file(name, self._read) if held is None else parse(name, held)
         return self.kept[name]
+
+    def _read(self, name: str) -> bytes:
+        data = self.read(name)
+        if _MARK in data:
+            self.marked.add(name)
+        return data
 
     def entry(self, document: Document, *, reported: bool) -> Entry:
         entry = self.facts.get(document.id)
@@ -89,7 +93,7 @@ def gather(sources: Sources, settings: Settings) -> tuple[Gathered, ...]:
     return tuple(_gather(part, shelf) for part in _parts(sources, settings))
 
 
-def _gather(part: _Part, shelf: _Shelf) -> Gathered:
+def _gather(part: Part, shelf: _Shelf) -> Gathered:
     entries: dict[DocumentId, Entry] = {}
     documents: dict[DocumentId, Document] = {}
     texts: dict[DocumentId, tuple[TextTrouble, ...]] = {}
@@ -134,6 +138,7 @@ def _gather(part: _Part, shelf: _Shelf) -> Gathered:
         part.targets,
         part.rendered,
         part.is_named,
+        frozenset(name for name in part.files if name in shelf.marked),
     )
 
 
@@ -156,9 +161,7 @@ def account(report: FileReport, entries: Iterable[tuple[Document, Entry]]) -> Fi
     return report._replace(why=f"{report.why}; {why}")
 
 
-def _parts(sources: Sources, settings: Settings) -> tuple[_Part, ...]:
+def _parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     if sources.in_memory:
-        return (_Part("", sources.paths, sources.context, sources.inventory, (), (), {}, is_named=False),)
-    from policycheck.app.plan import parts
-
+        return (Part("", sources.paths, sources.context, sources.inventory, (), (), {}, is_named=False),)
     return parts(sources, settings)

@@ -1,32 +1,82 @@
-"""Which files belong to which scope."""
+"""Which files belong to which scope, with bundles rendered: what is to be read."""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+import fnmatch
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
+from policycheck.source.document import FileReport
 from policycheck.source.files import expand
+from policycheck.source.scope import ScopePlan, plan, render_bundles
 
 if TYPE_CHECKING:
-    from policycheck.app.gather import Sources, _Part
+    from policycheck.app.gather import Sources
     from policycheck.lint.settings import Settings
 
+_HARDWARE_FILES = (".yaml", ".yml", ".json", ".csv")
 
-def parts(sources: Sources, settings: Settings) -> tuple[_Part, ...]:
-    """Every scope, not yet read."""
-    from policycheck.app.gather import _Part
 
-    folders = [p for p in sources.paths if os.path.isdir(p)]
-    loose = [p for p in sources.paths if p not in folders]
+class Part(NamedTuple):
+    """One scope before reading; ``rendered`` are texts that are no files."""
+
+    name: str
+    files: tuple[str, ...]
+    context: tuple[str, ...] = ()
+    inventory: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    reports: tuple[FileReport, ...] = ()
+    rendered: Mapping[str, bytes] = {}
+    is_named: bool = False
+
+
+def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
+    """Every scope of the run. Context and inventory of the command line go to all of them; a cluster of
+    the settings that has an inventory of its own keeps to that.
+    """
     context = expand(sources.context)
-    inventory = expand(sources.inventory, (".yaml", ".yml", ".json", ".csv"))
+    inventory = expand(sources.inventory, _HARDWARE_FILES)
+    loose = tuple(
+        FileReport(argument, "notChecked", None, "no such file", failed=True)
+        for argument in (*context.unmatched, *inventory.unmatched)
+    )
+    shared = (*context.troubles, *inventory.troubles, *loose)
+    beside = frozenset(inventory.files)
     made = []
-    groups = [(f.rstrip("/"), [f]) for f in folders]
-    if loose:
-        groups.insert(0, ("", loose))
-    for name, paths in groups:
-        found = expand(paths)
-        reports = (*found.troubles, *context.troubles, *inventory.troubles)
-        own = tuple(f for f in found.files if f not in inventory.files)
-        made.append(_Part(name, own, context.files, inventory.files, (), reports, {}, is_named=False))
+    for scope in plan(sources.paths, settings.clusters, sources.read):
+        own = _part(scope, sources, beside, settings.exclude)
+        hardware = own.inventory or inventory.files
+        more = tuple(f for f in context.files if f not in own.files and f not in own.context)
+        reports = _once((*own.reports, *shared))
+        made.append(own._replace(inventory=hardware, context=(*own.context, *more), reports=reports))
+    unmatched = expand(sources.paths).unmatched
+    if unmatched:
+        missing = tuple(
+            FileReport(
+                a, "notChecked", None, "stands for no file; give a file, a folder or a pattern", failed=True
+            )
+            for a in unmatched
+        )
+        made.append(Part("", (), reports=missing))
     return tuple(made)
+
+
+def _part(scope: ScopePlan, sources: Sources, beside: frozenset[str], exclude: tuple[str, ...]) -> Part:
+    rendered = render_bundles(scope, sources.render)
+    left_out = tuple(f for f in scope.files if any(fnmatch.fnmatchcase(f, p) for p in exclude))
+    excluded = tuple(FileReport(f, "notChecked", None, "excluded by the settings") for f in left_out)
+    files = tuple(f for f in scope.files if f not in beside and f not in left_out)
+    return Part(
+        scope.name,
+        (*files, *rendered.texts),
+        scope.context,
+        scope.inventory,
+        scope.target,
+        (*scope.reports, *rendered.reports, *excluded),
+        rendered.texts,
+        scope.is_named,
+    )
+
+
+def _once(reports: tuple[FileReport, ...]) -> tuple[FileReport, ...]:
+    return tuple(dict.fromkeys(reports))

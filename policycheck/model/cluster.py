@@ -81,9 +81,13 @@ class Linker(Protocol):
 
 
 class Cluster:
-    """One scope, linked. Frozen: ``replace`` gives a new one that shares what did not change."""
+    """One scope, linked. Frozen: ``replace`` gives a new one that shares what did not change.
 
-    __slots__ = ("__dict__", "index", "inventory", "linkers", "scope", "systems")
+    ``is_named``: somebody said that these documents are one cluster, or they are rendered together;
+    then one object that is defined in two ways is an error and no doubt about the scope.
+    """
+
+    __slots__ = ("__dict__", "index", "inventory", "is_named", "linkers", "scope", "systems")
 
     def __init__(
         self,
@@ -92,8 +96,11 @@ class Cluster:
         linkers: tuple[Linker, ...],
         systems: Mapping[str, object],
         inventory: Inventory,
+        *,
+        is_named: bool = False,
     ) -> None:
         self.scope = scope
+        self.is_named = is_named
         self.index = index
         self.linkers = linkers
         self.systems = systems
@@ -102,8 +109,8 @@ class Cluster:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Cluster):
             return NotImplemented
-        mine = (self.scope, self.index, self.systems, self.inventory)
-        return mine == (other.scope, other.index, other.systems, other.inventory)
+        mine = (self.scope, self.is_named, self.index, self.systems, self.inventory)
+        return mine == (other.scope, other.is_named, other.index, other.systems, other.inventory)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -111,6 +118,10 @@ class Cluster:
     def entries(self) -> Mapping[DocumentId, Entry]:
         """Every document by identity."""
         return self.index.entries
+
+    def with_inventory(self, inventory: Inventory) -> Cluster:
+        """The same cluster on other hardware."""
+        return Cluster(self.scope, self.index, self.linkers, self.systems, inventory, is_named=self.is_named)
 
     @cached_property
     def ambiguous(self) -> frozenset[ObjectKey]:
@@ -148,14 +159,20 @@ def _index(entries: Iterable[Entry]) -> Index:
 
 
 def link(
-    scope: str, entries: Iterable[Entry], linkers: tuple[Linker, ...], inventory: Inventory | None = None
+    scope: str,
+    entries: Iterable[Entry],
+    linkers: tuple[Linker, ...],
+    inventory: Inventory | None = None,
+    *,
+    is_named: bool = False,
 ) -> Cluster:
     """A Cluster of all ``entries``; ``inventory`` replaces the hardware in sight when given."""
     index = _index(entries)
     systems: dict[str, object] = {}
     for linker in linkers:
         systems[linker.name] = linker.link(index, systems)
-    return Cluster(scope, index, linkers, systems, _hardware(linkers, systems, inventory))
+    hardware = _hardware(linkers, systems, inventory)
+    return Cluster(scope, index, linkers, systems, hardware, is_named=is_named)
 
 
 def _hardware(
@@ -196,9 +213,8 @@ def replace(
     for linker in cluster.linkers:
         state = cluster.systems[linker.name]
         systems[linker.name] = linker.relink(state, index, systems, frozenset(changed))
-    return Cluster(
-        cluster.scope, index, cluster.linkers, systems, _hardware(cluster.linkers, systems, inventory)
-    )
+    hardware = _hardware(cluster.linkers, systems, inventory)
+    return Cluster(cluster.scope, index, cluster.linkers, systems, hardware, is_named=cluster.is_named)
 
 
 def _move(

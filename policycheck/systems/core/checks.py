@@ -10,11 +10,30 @@ from policycheck.model.origin import ObjectKey
 
 
 def ambiguous_definition(cluster: Cluster, params: Mapping[str, object]) -> Iterator[Hit | Skip]:  # noqa: ARG001
-    """Objects that several documents define differently: one finding for the scope.
+    """Objects that several documents of an inferred scope define differently: one finding.
 
-    Which of them holds depends on the order in which they are applied; whatever sums over such an
-    object is not decided. Kinds that nobody reads are left out.
+    Which of them holds depends on the order in which they are applied, if they belong together at
+    all; whatever sums over such an object is not decided.
     """
+    return iter(()) if cluster.is_named else _one_finding(cluster)
+
+
+def contradiction_in_cluster(cluster: Cluster, params: Mapping[str, object]) -> Iterator[Hit | Skip]:  # noqa: ARG001
+    """The same where somebody said that the documents are one cluster, or renders them together:
+    each object by itself.
+    """
+    if not cluster.is_named:
+        return
+    for key in sorted(cluster.ambiguous):
+        if _is_read(cluster, key):
+            ids = cluster.index.ids(key)
+            because = tuple(Related(i, ("metadata", "name"), "defined here too") for i in ids[1:5])
+            values = {"object": str(key), "documents": len(ids), "scope": cluster.scope}
+            yield Hit(ids[0], ("metadata", "name"), values, because)
+
+
+def _one_finding(cluster: Cluster) -> Iterator[Hit | Skip]:
+    """The first doubtful object, with the others beside. Kinds that nobody reads are left out."""
     doubtful = [key for key in sorted(cluster.ambiguous) if _is_read(cluster, key)]
     if not doubtful:
         return
