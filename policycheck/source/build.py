@@ -39,6 +39,7 @@ class Limits(NamedTuple):
     """Bounds that keep hostile or mistaken input from taking the machine."""
 
     size: int = 64 * 1024 * 1024  # bytes of one file
+    json_size: int = 256 * 1024 * 1024  # the same when it is JSON: dumps of large clusters are that long
     depth: int = 200  # of nesting in one document
     nodes: int = 5_000_000  # of one document, aliases expanded
     aliased: int = 500_000  # nodes of one document that aliases add

@@ -99,7 +99,7 @@ class Reader:
     Reads one byte more than a file may have, so that parse can tell that it is too large.
     """
 
-    def __init__(self, stdin: Callable[[], bytes] | None = None, size: int = LIMITS.size) -> None:
+    def __init__(self, stdin: Callable[[], bytes] | None = None, size: int = LIMITS.json_size) -> None:
         self._stdin = stdin
         self._kept: bytes | None = None
         self._size = size

@@ -105,6 +105,14 @@ def outline(text: str) -> Node | None:
     return root.items[0] if root.items else None
 
 
+def child(node: Node, step: str | int) -> Entry | Node | None:
+    """What a step of a path leads to: an entry of a mapping, or an item of a list."""
+    if isinstance(step, str):
+        return node.entry(step)
+    items = node.items
+    return items[step] if items is not None and 0 <= step < len(items) else None
+
+
 def _read(parser: Any, root: Node) -> None:
     anchors: dict[str, Node] = {}
     stack = [_Open(root)]

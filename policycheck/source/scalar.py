@@ -2,7 +2,7 @@
 
 kubectl turns YAML into JSON with sigs.k8s.io/yaml, which resolves scalars like go-yaml v2 (YAML 1.1 without
 base-60 numbers and with dates left as text), and the server reads that JSON. The table below was compared
-with sigs.k8s.io/yaml v1.4.0 value by value; tests/unit/source/test_scalar.py pins it. Two consequences of
+with sigs.k8s.io/yaml v1.4.0 and v1.6.0 value by value; tests/unit/source/test_scalar.py pins it. Two consequences of
 the detour through JSON: a float without a fraction arrives as an integer (``1e3`` is 1000, ``8.0`` is 8), and
 infinity and NaN can not be sent at all.
 """

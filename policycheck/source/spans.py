@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from policycheck.source.build import Limits
 from policycheck.source.document import DocumentId, Path, Span
 from policycheck.source.jsondoc import JsonValue, NotJson, json_end, looks_like_json, read_json
-from policycheck.source.outline import Entry, Node, outline
+from policycheck.source.outline import Entry, Node, child, outline
 from policycheck.source.text import Lines, Piece, TextError, decode, pieces
 
 ReadBytes = Callable[[str], bytes]
@@ -124,11 +124,11 @@ class _File:
         entry: Entry | None = None
         written = 0
         for step in path:
-            child = _child(node, step)
-            if child is None:
+            inner = child(node, step)
+            if inner is None:
                 break
-            entry = child if isinstance(child, Entry) else None
-            node = child.node if isinstance(child, Entry) else child
+            entry = inner if isinstance(inner, Entry) else None
+            node = inner.node if isinstance(inner, Entry) else inner
             written += 1
         exact = written == len(path)
         start, end = self._stretch_of(node, entry, base, key_alone=on_key or not exact)
@@ -177,13 +177,13 @@ class _File:
                 self._outlines[key] = None
         node = self._outlines[key]
         for step in identity.prefix[stretch.skip :]:
-            child = _child(node, step) if node is not None else None
-            node = child.node if isinstance(child, Entry) else child
+            inner = child(node, step) if node is not None else None
+            node = inner.node if isinstance(inner, Entry) else inner
         return (node, stretch.start) if node is not None else None
 
     def _find(self, identity: DocumentId) -> _Stretch | None:
         if self._numbered is None:
-            self._numbered = list(_number(self.text))
+            self._numbered = list(numbered(self.text))
         if not 0 <= identity.document < len(self._numbered):
             return None
         piece, value = self._numbered[identity.document]
@@ -196,7 +196,7 @@ class _File:
         return _Stretch(piece.start + value.start, piece.start + value.end, 0)
 
 
-def _number(text: str) -> Any:
+def numbered(text: str) -> Iterator[tuple[Piece, JsonValue | None]]:
     """The documents of a file in the numbering of parse."""
     for piece in pieces(text):
         body = text[piece.start : piece.end]
@@ -208,10 +208,3 @@ def _number(text: str) -> Any:
             except NotJson:
                 pass
         yield piece, None
-
-
-def _child(node: Node, step: str | int) -> Entry | Node | None:
-    if isinstance(step, str):
-        return node.entry(step)
-    items = node.items
-    return items[step] if items is not None and 0 <= step < len(items) else None

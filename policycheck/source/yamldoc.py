@@ -51,8 +51,9 @@ def parse(file: str, data: bytes, limits: Limits = LIMITS) -> ParsedFile:
 
     A document that can not be read does not keep the others from being read: files are cut at `---` first.
     """
-    if len(data) > limits.size:
-        why = f"{len(data)} bytes, more than the {limits.size} that one file may have: split it"
+    largest = limits.json_size if data[:1024].lstrip()[:1] == b"{" else limits.size
+    if len(data) > largest:
+        why = f"longer than the {largest:,} bytes that one file may have: split it"
         return _nothing(file, Unchecked(0, 1, 1, why, failed=True))
     try:
         text = decode(data)
