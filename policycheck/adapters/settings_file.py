@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,6 +107,8 @@ def _read(data: bytes, path: Path, shown: str) -> Written:
         text = data.decode("utf-8-sig")
         if path.suffix != ".toml":
             return read(text)
+        import tomllib
+
         section = tomllib.loads(text).get("tool", {}).get("policycheck", {})
     except WrittenError as error:
         raise SettingsError([Problem(shown, error.line, error.column, error.message)]) from None
@@ -137,6 +138,8 @@ def _section(path: Path) -> Mapping[str, Any] | None:
         text = path.read_text(encoding="utf-8")
         if "policycheck" not in text:
             return None
+        import tomllib
+
         section = tomllib.loads(text).get("tool", {}).get("policycheck")
     except (OSError, ValueError):
         return None

@@ -163,5 +163,6 @@ def account(report: FileReport, entries: Iterable[tuple[Document, Entry]]) -> Fi
 
 def _parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     if sources.in_memory:
-        return (Part("", sources.paths, sources.context, sources.inventory, (), (), {}, is_named=False),)
+        name = settings.clusters[0].name if settings.clusters else ""
+        return (Part(name, sources.paths, sources.context, sources.inventory, is_named=bool(name)),)
     return parts(sources, settings)

@@ -11,7 +11,7 @@ from policycheck.lint.rule import Rule, Systems
 from policycheck.lint.rulebook import RuleFolder, files_of
 from policycheck.lint.rulefile import Source, load
 from policycheck.lint.rulemodel import ExampleModel, RuleModel
-from policycheck.lint.settings import Settings
+from policycheck.lint.settings import ClusterScope, Settings
 from policycheck.lint.written import Problem
 
 
@@ -100,6 +100,7 @@ def _settings_for(rule: Rule, example: ExampleModel, settings: Settings) -> Sett
         select=(rule.id,) if alone else ("all",),
         preview=True,
         params={rule.id: example.params} if example.params else {},
+        clusters=(ClusterScope(example.cluster, ()),) if example.cluster else (),
         target=tuple(f"{system}={version}" for system, version in sorted(example.target.items())),
     )
 

@@ -41,6 +41,7 @@ class ExampleModel(BaseModel):
     context: str = ""
     params: dict[str, Any] = {}
     target: dict[str, str] = {}
+    cluster: str = ""  # the name of the cluster whose documents these are; "" leaves it open
     skipped: bool = False  # the rule says that it can not decide here
     note: str = ""
 
