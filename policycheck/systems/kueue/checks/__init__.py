@@ -1,5 +1,6 @@
 """The checks of Kueue's rules, by area; ``check: kueue.NAME`` in a rule file means one of these."""
 
+from policycheck.systems.kueue.checks.configuration import queue_metrics_off
 from policycheck.systems.kueue.checks.flavors import (
     flavor_unused,
     flavors_overlap,
@@ -32,11 +33,13 @@ from policycheck.systems.kueue.checks.preemption import (
     weight_without_fair_sharing,
 )
 from policycheck.systems.kueue.checks.references import (
-    check_missing,
-    cluster_queue_missing,
-    flavor_missing,
-    local_queue_missing,
-    priority_class_missing,
+    check_misspelt,
+    cluster_queue_misspelt,
+    flavor_misspelt,
+    local_queue_misspelt,
+    priority_class_misspelt,
+    reference_not_in_sight,
+    topology_misspelt,
 )
 from policycheck.systems.kueue.checks.refused import (
     check_on_foreign_flavor,
@@ -62,7 +65,6 @@ from policycheck.systems.kueue.checks.sharing import (
 from policycheck.systems.kueue.checks.topology import (
     level_missing,
     no_level_anywhere,
-    topology_missing,
     topology_unused,
 )
 
@@ -70,15 +72,15 @@ __all__ = [
     "borrow_policy_under_fair_sharing",
     "borrow_without_threshold",
     "borrowing_limit_idle",
-    "check_missing",
+    "check_misspelt",
     "check_on_foreign_flavor",
-    "cluster_queue_missing",
+    "cluster_queue_misspelt",
     "cohort_cycle",
     "companions_beyond_hardware",
     "companions_strand",
     "companions_zero",
     "exceeds_limits",
-    "flavor_missing",
+    "flavor_misspelt",
     "flavor_unused",
     "flavors_overlap",
     "framework_off",
@@ -91,7 +93,7 @@ __all__ = [
     "larger_than_node",
     "level_missing",
     "limit_on_root_cohort",
-    "local_queue_missing",
+    "local_queue_misspelt",
     "local_queue_outside_selector",
     "lone_cohort",
     "matches_no_node",
@@ -102,13 +104,15 @@ __all__ = [
     "owner_missing",
     "placeholder_quota",
     "priorities_without_preemption",
-    "priority_class_missing",
+    "priority_class_misspelt",
+    "queue_metrics_off",
+    "reference_not_in_sight",
     "refused",
     "required_domain_too_small",
     "selector_matches_none",
     "service_outside_queue",
     "slices_left_over",
-    "topology_missing",
+    "topology_misspelt",
     "topology_unused",
     "uncovered_resource",
     "weight_without_fair_sharing",

@@ -113,11 +113,24 @@ def join(names: Iterable[str], most: int = 4) -> str:
     )
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     """The one of ``known`` that ``name`` probably means; "" when none is near."""
     folded = {other.lower(): other for other in sorted(known, reverse=True) if other != name}
-    found = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.75)
+    found = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[found[0]] if found else ""
+
+
+def misspelt(name: str, known: Iterable[str]) -> str:
+    """The one of ``known`` of which ``name`` is a misspelling; "" when that is not plain.
+
+    ``team-1`` and ``team-2`` are two names; what differs by more than a letter or two may be one too.
+    """
+    found = near(name, known, 0.84)
+    return "" if _without_digits(name) == _without_digits(found) else found
+
+
+def _without_digits(name: str) -> str:
+    return "".join(c for c in name if not c.isdigit()).strip("-_.")
 
 
 def meant(name: str, known: Iterable[str]) -> str:

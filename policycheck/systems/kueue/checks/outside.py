@@ -65,18 +65,28 @@ def _amounts(amounts: dict[str, int]) -> str:
     return " and ".join(f"{amount} {resource}" for resource, amount in sorted(amounts.items()))
 
 
-def outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """Batch work with accelerators that names no queue: Kueue neither counts it nor holds it back."""
+def _is_tenant(cluster: Cluster, workload: Workload) -> bool:
+    """Whether the workload could be queued where it is: its namespace has a LocalQueue."""
+    return any(space == workload.key.namespace for space, _ in state(cluster).objects.local_queues)
+
+
+def _outside(cluster: Cluster, *, is_beside: bool) -> Iterator[Hit]:
     for identity, workload, amounts in _loose(cluster):
-        if workload.nature in ("batch", "pod") and _template_label(workload) is None:
-            yield Hit(identity, _LABELS, {"workload": str(workload.key), "amounts": _amounts(amounts)})
+        beside = workload.nature == "service" and not _is_tenant(cluster, workload)
+        if _template_label(workload) is None and beside == is_beside:
+            yield Hit(identity, ("kind",), {"workload": str(workload.key), "amounts": _amounts(amounts)})
+
+
+def outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Batch work with accelerators that names no queue, and services where a LocalQueue is at hand:
+    Kueue neither counts them nor holds them back.
+    """
+    yield from _outside(cluster, is_beside=False)
 
 
 def service_outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A service with accelerators outside any queue: what it holds is missing from the quotas."""
-    for identity, workload, amounts in _loose(cluster):
-        if workload.nature == "service" and _template_label(workload) is None:
-            yield Hit(identity, _LABELS, {"workload": str(workload.key), "amounts": _amounts(amounts)})
+    """A service with accelerators in a namespace without LocalQueue: quotas do not count what it holds."""
+    yield from _outside(cluster, is_beside=True)
 
 
 def label_on_template(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -20,8 +20,8 @@ _AT: Path = ("metadata", "annotations")
 def owner_missing(cluster: Cluster, params: Params) -> Found:
     """Queues without owner or explanation.
 
-    Where no queue of the scope has either, one finding says so for all: the convention is unknown
-    there, and a finding for every queue would only be noise.
+    Where most queues of the scope say neither, one finding speaks for all: the convention is not
+    known there, and a finding for every queue would only be noise.
     """
     owner, explanation = texts(params.get("owner")), texts(params.get("explanation"))
     bare: list[tuple[DocumentId, str, list[str]]] = []
@@ -35,14 +35,13 @@ def owner_missing(cluster: Cluster, params: Params) -> Found:
         missing = [n for n, keys in (("owner", owner), ("explanation", explanation)) if not _has(said, keys)]
         if missing:
             bare.append((identity, queue.name, missing))
-    if not bare:
-        return
-    if total > 1 and len(bare) == total and all(len(missing) == 2 for _, _, missing in bare):
-        names = join(sorted({name for _, name, _ in bare}))
-        who = f"none of {plural(total, 'ClusterQueue')} ({names}) says"
-        rest = tuple(Related(i, _AT, f"nor does ClusterQueue {n}") for i, n, _ in bare[1:5])
-        yield Hit(bare[0][0], _AT, {"who": who, "missing": _words(bare[0][2])}, rest)
-        return
+    silent = [one for one in bare if len(one[2]) == 2]
+    if len(silent) > 1 and 2 * len(silent) > total:
+        names = join(sorted({name for _, name, _ in silent}))
+        who = f"{len(silent)} of {plural(total, 'ClusterQueue')} ({names}) do not say"
+        rest = tuple(Related(i, _AT, f"nor does ClusterQueue {n}") for i, n, _ in silent[1:4])
+        yield Hit(silent[0][0], _AT, {"who": who, "missing": _words(silent[0][2])}, rest)
+        bare = [one for one in bare if one not in silent]
     for identity, name, missing in bare:
         yield Hit(identity, _AT, {"who": f"ClusterQueue {name} does not say", "missing": _words(missing)})
 

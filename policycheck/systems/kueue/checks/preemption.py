@@ -27,38 +27,52 @@ _PREEMPTION: Path = ("spec", "preemption")
 _RECLAIM: Path = (*_PREEMPTION, "reclaimWithinCohort")
 
 
-def _values_of_classes(found: KueueState) -> list[int]:
-    return sorted({c.value for c in found.objects.priority_classes.values()})
-
-
 def priorities_without_preemption(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """Priority classes of several values in a tree in which no queue ever preempts."""
+    """Priorities that only order the queue.
+
+    Said of each queue whose own workloads differ in priority; else once, where there are classes of
+    several values and no queue of the scope ever preempts.
+    """
     found = state(cluster)
-    classes = found.objects.priority_classes
-    if len(_values_of_classes(found)) < 2:
+    queues = [
+        q for q in found.objects.cluster_queues.values() if not undecided(found.trees[found.tree_of[q.name]])
+    ]
+    ranks = _ranks(found)
+    said = False
+    for queue in queues:
+        values = sorted(ranks.get(queue.name, {}).items())
+        identity = whence(cluster, "ClusterQueue", queue.name)
+        if len(values) < 2 or queue.preemption.within_cluster_queue != "Never" or identity is None:
+            continue
+        said = True
+        (low, lowest), (high, highest) = values[0], values[-1]
+        what = f"{highest} of {queue.name} has priority {high:,} and {lowest} {low:,}, and the queue never preempts"
+        yield Hit(identity, (*_PREEMPTION, "withinClusterQueue"), {"what": what})
+    classes = sorted(found.objects.priority_classes.values(), key=lambda c: (-c.value, c.name))
+    if said or len({c.value for c in classes}) < 2 or not queues or any(_preempts(q) for q in queues):
         return
-    for tree in found.trees.values():
-        queues = [found.objects.cluster_queues[q] for q in tree.queues]
-        if undecided(tree) or not queues or any(_preempts(q) for q in queues):
-            continue
-        identity = whence(cluster, "ClusterQueue", queues[0].name)
-        if identity is None:
-            continue
-        others = [(q.name, whence(cluster, "ClusterQueue", q.name)) for q in queues[1:7]]
-        rest = tuple(
-            Related(i, (*_PREEMPTION, "withinClusterQueue"), f"nor does ClusterQueue {n}")
-            for n, i in others
-            if i is not None
-        )
-        ranked = sorted(classes.values(), key=lambda c: (-c.value, c.name))
-        values = {
-            "queues": join([q.name for q in queues]),
-            "verb": "preempts" if len(queues) == 1 else "preempt",
-            "high": ranked[0].name,
-            "low": ranked[-1].name,
-            "classes": plural(len(classes), "WorkloadPriorityClass", "WorkloadPriorityClasses"),
-        }
-        yield Hit(identity, (*_PREEMPTION, "withinClusterQueue"), values, rest)
+    places = [(q.name, i) for q in queues if (i := whence(cluster, "ClusterQueue", q.name)) is not None]
+    rest = tuple(
+        Related(i, (*_PREEMPTION, "withinClusterQueue"), f"nor does ClusterQueue {n}") for n, i in places[1:4]
+    )
+    count = plural(len(classes), "WorkloadPriorityClass", "WorkloadPriorityClasses")
+    verb = "preempts" if len(queues) == 1 else "preempt"
+    what = (
+        f"there are {count}, from {classes[0].name} to {classes[-1].name}, "
+        f"and {join([q.name for q in queues])} never {verb}"
+    )
+    yield Hit(places[0][1], (*_PREEMPTION, "withinClusterQueue"), {"what": what}, rest)
+
+
+def _ranks(found: KueueState) -> dict[str, dict[int, str]]:
+    """By ClusterQueue, the priorities of its workloads, each with one that has it."""
+    ranks: dict[str, dict[int, str]] = {}
+    for workload in found.objects.workloads.values():
+        local = found.objects.local_queues.get((workload.namespace, workload.queue))
+        if local is not None and not workload.finished:
+            name = str(workload.source) if workload.source else f"Workload {workload.id}"
+            ranks.setdefault(local.cluster_queue, {}).setdefault(workload.priority, name)
+    return ranks
 
 
 def _preempts(queue: ClusterQueue) -> bool:

@@ -6,15 +6,15 @@ holds none of them is linted without its other half, and that is said instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.workload import Workload
-from policycheck.systems.core.podspec import items, mapping
+from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import GROUP
 from policycheck.systems.kueue.checks.common import (
     Found,
@@ -23,40 +23,51 @@ from policycheck.systems.kueue.checks.common import (
     documents,
     flavor_places,
     join,
-    meant,
+    misspelt,
     near,
     state,
 )
 from policycheck.systems.kueue.jobs import PRIORITY_LABEL, QUEUE_LABEL, is_exempt
-from policycheck.systems.kueue.model import ClusterQueue, LocalQueue
+from policycheck.systems.kueue.model import ClusterQueue, LocalQueue, ResourceFlavor
 
 _CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+_SCHEDULING = "scheduling.k8s.io"
+
+
+class Broken(NamedTuple):
+    """A reference to something that is not in sight, while others of its kind are."""
+
+    id: DocumentId
+    path: Path
+    says: str  # "LocalQueue batch leads to ClusterQueue"
+    name: str
+    meant: str  # of what it is a misspelling; "" when that is not plain
+    hint: str = ""  # what else may help
 
 
 def _unseen(kind: str) -> Skip:
     return Skip(f"no {kind} is in sight; pass --context with the folder that holds them")
 
 
-def cluster_queue_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A LocalQueue that leads to a ClusterQueue which nobody defines."""
-    known = state(cluster).objects.cluster_queues
+def _cluster_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
+    found = state(cluster)
+    known = found.objects.cluster_queues
+    led_to = {local.cluster_queue for local in found.objects.local_queues.values()}
     for identity, facts in documents(cluster, "LocalQueue"):
         local = facts.typed
         if not isinstance(local, LocalQueue) or not local.cluster_queue or local.cluster_queue in known:
             continue
         if not known:
             yield _unseen("ClusterQueue")
-            continue
-        values = {
-            "local": local.name,
-            "queue": local.cluster_queue,
-            "hint": meant(local.cluster_queue, known),
-        }
-        yield Hit(identity, ("spec", "clusterQueue"), values)
+            return
+        name = local.cluster_queue
+        idle = near(name, (q for q in known if q not in led_to), 0.6)
+        hint = f"; no LocalQueue leads to {idle!r}" if idle else ""
+        says = f"LocalQueue {local.name} leads to ClusterQueue"
+        yield Broken(identity, ("spec", "clusterQueue"), says, name, misspelt(name, known), hint)
 
 
-def flavor_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A queue or cohort that gives quota in a flavor which nobody defines."""
+def _flavors(cluster: Cluster) -> Iterator[Broken | Skip]:
     known = state(cluster).objects.flavors
     for kind in ("ClusterQueue", "Cohort"):
         for identity, facts in documents(cluster, kind):
@@ -65,34 +76,41 @@ def flavor_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                     continue
                 if not known:
                     yield _unseen("ResourceFlavor")
-                    break
-                values = {"kind": kind, "queue": facts.key.name, "flavor": name, "hint": meant(name, known)}
-                yield Hit(identity, (*path, "name"), values)
+                    return
+                says = f"{kind} {facts.key.name} has quota in ResourceFlavor"
+                yield Broken(identity, (*path, "name"), says, name, misspelt(name, known))
 
 
-def check_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A queue that waits for an admission check which nobody defines."""
+def _checks(cluster: Cluster) -> Iterator[Broken | Skip]:
     known = state(cluster).objects.checks
     for identity, facts in documents(cluster, "ClusterQueue"):
-        for name, path, _ in _admission_checks(facts.value):
-            if name in known:
+        strategy = mapping(mapping(facts.value.get("spec")).get("admissionChecksStrategy"))
+        for n, raw in enumerate(items(strategy.get("admissionChecks"))):
+            name = text(mapping(raw).get("name"))
+            if not name or name in known:
                 continue
             if not known:
                 yield _unseen("AdmissionCheck")
-                break
-            values = {"queue": facts.key.name, "check": name, "hint": meant(name, known)}
-            yield Hit(identity, (*path, "name"), values)
+                return
+            says = f"ClusterQueue {facts.key.name} waits for AdmissionCheck"
+            yield Broken(identity, (*_CHECKS, n, "name"), says, name, misspelt(name, known))
 
 
-def _admission_checks(value: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any]]:
-    strategy = mapping(mapping(value.get("spec")).get("admissionChecksStrategy"))
-    for n, raw in enumerate(items(strategy.get("admissionChecks"))):
-        name = mapping(raw).get("name")
-        if isinstance(name, str) and name:
-            yield name, (*_CHECKS, n), raw
+def _topologies(cluster: Cluster) -> Iterator[Broken | Skip]:
+    known = state(cluster).objects.topologies
+    for identity, facts in documents(cluster, "ResourceFlavor"):
+        flavor = facts.typed
+        if not isinstance(flavor, ResourceFlavor) or not flavor.topology or flavor.topology in known:
+            continue
+        if not known:
+            yield _unseen("Topology")
+            return
+        says = f"flavor {flavor.name} names Topology"
+        near_one = misspelt(flavor.topology, known)
+        yield Broken(identity, ("spec", "topologyName"), says, flavor.topology, near_one)
 
 
-def labelled(cluster: Cluster, label: str) -> Iterator[tuple[DocumentId, Facts, str]]:
+def _labelled(cluster: Cluster, label: str) -> Iterator[tuple[DocumentId, Facts, str]]:
     """Workloads that carry a label on themselves: document, facts, the label's value."""
     for key in core(cluster).workloads:
         for identity in cluster.index.ids(key):
@@ -101,61 +119,118 @@ def labelled(cluster: Cluster, label: str) -> Iterator[tuple[DocumentId, Facts, 
                 yield identity, facts, facts.typed.labels[label]
     if label == QUEUE_LABEL:
         for identity, facts in documents(cluster, "Workload"):
-            name = mapping(facts.value.get("spec")).get("queueName")
-            if isinstance(name, str) and name:
+            name = text(mapping(facts.value.get("spec")).get("queueName"))
+            if name:
                 yield identity, facts, name
 
 
-def local_queue_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A workload that waits in a LocalQueue which its namespace does not have.
-
-    Without a namespace in the manifest any LocalQueue of that name may be meant.
-    """
+def _local_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
+    """Without a namespace in the manifest any LocalQueue of that name may be meant."""
     found = state(cluster)
     known = found.objects.local_queues
-    spaces = {namespace for namespace, _ in known}
-    unseen = False
-    for identity, facts, queue in labelled(cluster, QUEUE_LABEL):
+    spaces = core(cluster).namespaces
+    unseen: set[str] = set()
+    for identity, facts, queue in _labelled(cluster, QUEUE_LABEL):
         space = facts.key.namespace
-        if is_exempt(space, {}, found.objects.configuration):
-            continue
+        labels = spaces[space].labels if space in spaces else {}
         names = {name for namespace, name in known if not space or namespace in ("", space)}
-        if queue in names:
+        if queue in names or is_exempt(space, labels, found.objects.configuration):
             continue
         if not names:
-            unseen = True
+            unseen.add(space or "unnamed")
             continue
         elsewhere = sorted(namespace for namespace, name in known if name == queue)
-        hint = meant(queue, names)
-        if elsewhere and not near(queue, names):
-            hint = f"; there is one in namespace {join(elsewhere)}, and a LocalQueue serves its own namespace alone"
+        hint = f"; there are {join(sorted(names))}" if space else ""
+        if elsewhere:
+            hint = f"; there is one in namespace {join(elsewhere)}, and it serves that namespace alone"
         is_written = facts.key.group == GROUP
         path: Path = ("spec", "queueName") if is_written else ("metadata", "labels", QUEUE_LABEL)
-        where = f" in namespace {space}" if space else ""
-        yield Hit(identity, path, {"workload": str(facts.key), "queue": queue, "where": where, "hint": hint})
+        says = f"{facts.key} waits in LocalQueue"
+        yield Broken(identity, path, says, queue, misspelt(queue, names), hint)
     if unseen:
-        yield _unseen(f"LocalQueue for some workloads' namespaces ({join(sorted(spaces)) or 'none at all'})")
+        yield _unseen(f"LocalQueue of the namespaces {join(sorted(unseen))}")
 
 
-def priority_class_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A workload whose priority label names no WorkloadPriorityClass: Kueue makes no Workload of it."""
-    found = state(cluster)
-    known = found.objects.priority_classes
+def _priorities(cluster: Cluster) -> Iterator[Broken | Skip]:
+    """A PriorityClass of pods with that name is another kind, which the label can not mean."""
+    known = state(cluster).objects.priority_classes
     pod_classes = core(cluster).priority_classes
-    for identity, facts, name in labelled(cluster, PRIORITY_LABEL):
+    for identity, facts, name in _labelled(cluster, PRIORITY_LABEL):
         if name in known:
             continue
-        path: Path = ("metadata", "labels", PRIORITY_LABEL)
-        values = {"workload": str(facts.key), "class": name, "hint": meant(name, known)}
-        if name in pod_classes:
-            values["hint"] = "; that is a PriorityClass of pods, which this label can not name"
-            ids = cluster.index.ids(ObjectKey("scheduling.k8s.io", "PriorityClass", "", name))
-            because = tuple(Related(i, ("value",), f"PriorityClass {name}") for i in ids[:1])
-            yield Hit(identity, path, values, because)
-        elif known:
-            yield Hit(identity, path, values)
-        else:
+        if not known and name not in pod_classes:
             yield _unseen("WorkloadPriorityClass")
+            return
+        path: Path = ("metadata", "labels", PRIORITY_LABEL)
+        says = f"{facts.key} has WorkloadPriorityClass"
+        yield Broken(identity, path, says, name, misspelt(name, known))
+
+
+_KINDS: tuple[Callable[[Cluster], Iterator[Broken | Skip]], ...] = (
+    _cluster_queues,
+    _flavors,
+    _checks,
+    _topologies,
+    _local_queues,
+    _priorities,
+)
+
+
+def _misspelt(found: Iterator[Broken | Skip]) -> Found:
+    for one in found:
+        if isinstance(one, Broken) and one.meant:
+            yield Hit(one.id, one.path, {"says": one.says, "name": one.name, "meant": one.meant})
+
+
+def cluster_queue_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A LocalQueue that leads to a misspelt ClusterQueue."""
+    return _misspelt(_cluster_queues(cluster))
+
+
+def local_queue_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A workload in a misspelt LocalQueue."""
+    return _misspelt(_local_queues(cluster))
+
+
+def flavor_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Quota in a misspelt flavor."""
+    return _misspelt(_flavors(cluster))
+
+
+def check_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A misspelt admission check."""
+    return _misspelt(_checks(cluster))
+
+
+def topology_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A flavor with a misspelt topology."""
+    return _misspelt(_topologies(cluster))
+
+
+def priority_class_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A priority label that is misspelt, or that names a PriorityClass of pods: no Workload is made."""
+    pod_classes = core(cluster).priority_classes
+    for one in _priorities(cluster):
+        if isinstance(one, Skip) or not (one.meant or one.name in pod_classes):
+            continue
+        hint = f"did you mean {one.meant!r}?"
+        because: tuple[Related, ...] = ()
+        if one.name in pod_classes:
+            hint = "that is a PriorityClass of pods, which this label can not name"
+            ids = cluster.index.ids(ObjectKey(_SCHEDULING, "PriorityClass", "", one.name))
+            because = tuple(Related(i, ("value",), f"PriorityClass {one.name}") for i in ids[:1])
+        yield Hit(one.id, one.path, {"says": one.says, "name": one.name, "hint": hint}, because)
+
+
+def reference_not_in_sight(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Any reference that leads nowhere, and that is no plain misspelling."""
+    pod_classes = core(cluster).priority_classes
+    for kind in _KINDS:
+        for one in kind(cluster):
+            if isinstance(one, Skip):
+                yield one
+            elif not one.meant and not (kind is _priorities and one.name in pod_classes):
+                yield Hit(one.id, one.path, {"says": one.says, "name": one.name, "hint": one.hint})
 
 
 def queue_of_local(cluster: Cluster, namespace: str, name: str) -> ClusterQueue | None:

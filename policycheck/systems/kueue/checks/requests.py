@@ -6,7 +6,7 @@ counts the least pods, potential counts all others as idle, nodes count as empty
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related, Skip
@@ -96,7 +96,9 @@ def exceeds_limits(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                     Related(place[0], place[1], f"at most {show(resource, most)} with all that others lend"),
                 )
             )
-            yield Hit(ask.id, request_place(cluster, ask, resource), values, because, discriminator=resource)
+            at = count_place(cluster, ask) if ask.least > 1 else ()
+            path = at or request_place(cluster, ask, resource)
+            yield Hit(ask.id, path, values, because, discriminator=resource)
 
 
 def _short(
@@ -121,6 +123,24 @@ def _short(
 def request_place(cluster: Cluster, ask: Ask, resource: str) -> Path:
     """Where the request for ``resource`` is written; else the pod template."""
     return place_in(cluster.entries[ask.id].facts.typed, ask.pods, resource) or (*ask.pods.path, "spec")
+
+
+def count_place(cluster: Cluster, ask: Ask) -> Path:
+    """Where the number of pods is written, beside the pod template; () when it is not."""
+    value: object = cluster.entries[ask.id].facts.value
+    above = ask.pods.path[:-1]
+    for step in above:
+        if isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            value = mapping(value).get(str(step))
+    field = next((f for f in ("parallelism", "replicas", "count") if f in mapping(value)), "")
+    return (*above, field) if field else ()
+
+
+def accelerators_first(amounts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Requests, accelerators before what goes with them."""
+    return sorted(amounts.items(), key=lambda item: (not is_accelerator(item[0]), item[0]))
 
 
 def place_in(typed: object, pods: PodSet, resource: str) -> Path:
@@ -175,7 +195,7 @@ def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """One pod asks for more than the largest node of any flavor of its queue."""
     base = sums.ground(state(cluster), cluster.inventory)
     for ask in asks(cluster):
-        for resource, amount in ask.pods.requests.items():
+        for resource, amount in accelerators_first(ask.pods.requests):
             nodes = _nodes_for(base, ask, resource)
             if nodes is None or not any(nodes.values()) or amount <= 0:
                 continue
@@ -191,6 +211,7 @@ def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 "queue": ask.queue.name,
             }
             yield Hit(ask.id, request_place(cluster, ask, resource), values)
+            break
 
 
 def required_domain_too_small(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -211,7 +232,7 @@ def required_domain_too_small(cluster: Cluster, params: Params) -> Found:  # noq
 
 
 def _small(cluster: Cluster, base: sums.Ground, ask: Ask, level: str, pods: int) -> Iterator[Hit]:
-    for resource, amount in ask.pods.requests.items():
+    for resource, amount in accelerators_first(ask.pods.requests):
         nodes = _nodes_for(base, ask, resource)
         if nodes is None or amount <= 0 or not any(nodes.values()):
             continue

@@ -11,7 +11,7 @@ from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
     join,
-    near,
+    misspelt,
     quota_place,
     quota_places,
     state,
@@ -105,14 +105,9 @@ def lone_cohort(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         if identity is None:
             continue
         cohort = found.objects.cluster_queues[name].cohort
-        other = near(cohort, (c for c in found.tree_of_cohort if c not in tree.cohorts))
-        hint = f"; did you mean {other!r}?" if other and not _differ_by_number(cohort, other) else ""
+        other = misspelt(cohort, (c for c in found.tree_of_cohort if c not in tree.cohorts))
+        hint = f"; did you mean {other!r}?" if other else ""
         yield Hit(identity, _COHORT, {"queue": name, "cohort": cohort, "hint": hint})
-
-
-def _differ_by_number(one: str, other: str) -> bool:
-    """``team-1`` and ``team-2`` are two names, not one misspelt."""
-    return "".join(c for c in one if not c.isdigit()) == "".join(c for c in other if not c.isdigit())
 
 
 def cohort_cycle(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -64,7 +64,22 @@ def level_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             "all": capacity.machines(nodes),
             "nodes": join([n.name for n in gone]),
         }
-        yield Hit(identity, ("spec", "topologyName"), values, _levels_at(cluster, topology, list(without)))
+        levels_at = _levels_at(cluster, topology, list(without))
+        flavor_at = Related(identity, ("spec", "topologyName"), f"flavor {flavor.name} is placed by it")
+        where = [i for n in gone if (i := _node_at(cluster, n)) is not None]
+        if where:
+            others = tuple(Related(i, ("metadata", "name"), "this one too") for i in where[1:4])
+            because = (*others, flavor_at, *levels_at)
+            yield Hit(where[0], ("metadata", "name"), values, because, discriminator=flavor.name)
+        else:
+            yield Hit(identity, ("spec", "topologyName"), values, levels_at)
+
+
+def _node_at(cluster: Cluster, node: Node) -> DocumentId | None:
+    """The Node object in sight that may be reported on; an inventory given beside is not."""
+    identity = cluster.inventory.origins.get(node.name)
+    entry = cluster.entries.get(identity) if identity is not None else None
+    return identity if entry is not None and entry.origin.reported else None
 
 
 def no_level_anywhere(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -94,20 +109,6 @@ def _levels_at(cluster: Cluster, topology: Topology, levels: list[str]) -> tuple
         for n, level in enumerate(topology.levels)
         if level in levels
     )
-
-
-def topology_missing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A flavor names a topology that is not defined, though others are in sight."""
-    known = state(cluster).objects.topologies
-    for identity, facts in documents(cluster, "ResourceFlavor"):
-        flavor = facts.typed
-        if not isinstance(flavor, ResourceFlavor) or not flavor.topology or flavor.topology in known:
-            continue
-        if not known:
-            yield Skip("no Topology is in sight; pass --context with the folder that holds them")
-            continue
-        values = {"flavor": flavor.name, "topology": flavor.topology, "hint": meant(flavor.topology, known)}
-        yield Hit(identity, ("spec", "topologyName"), values)
 
 
 def topology_unused(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
