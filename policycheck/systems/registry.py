@@ -15,6 +15,14 @@ from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import Table
 
 SYSTEMS = ("core", "ray", "jobs", "kueue")  # in the order in which they are linked
+# Kinds that hand values to a chart, which may hold a system's configuration.
+_CARRIERS = frozenset(
+    {
+        ("helm.toolkit.fluxcd.io", "HelmRelease"),
+        ("argoproj.io", "Application"),
+        ("helm.cattle.io", "HelmChart"),
+    }
+)
 _OTHER_CHECKS = ("gpu",)  # systems without kinds of their own
 
 
@@ -48,6 +56,12 @@ def read(value: Mapping[str, Any]) -> Facts:
         facts: Facts | None = module.read(value, group, kind, name)
         if facts is not None:
             return facts
+    if not kind or (group, kind) in _CARRIERS:
+        from policycheck.systems.kueue.facts import read_values
+
+        carried = read_values(value)
+        if carried is not None:
+            return carried
     return _unread(value, group, kind, version)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from policycheck.systems.kueue.read import READERS, name, namespace
 
 Value = dict[str, Any]
 CONFIG_FILE = "controller_manager_config.yaml"
+_CHART_FIELD = "controllerManagerConfigYaml"
 
 
 @lru_cache(maxsize=1)
@@ -107,19 +108,91 @@ def _priority(spec: Value) -> list[Rename]:
 
 
 def _config_map(value: Mapping[str, Any]) -> Facts | None:
-    """The Configuration that a ConfigMap carries as text. Places in it are the key of that text."""
+    """The Configuration that a ConfigMap carries as text."""
     for key, raw in mapping(value.get("data")).items():
-        if not isinstance(raw, str) or CONFIG_GROUP not in raw:
-            continue
-        from policycheck.source.yamldoc import parse
+        found = _configuration_text(raw, ("data", key), text(value.get("apiVersion")))
+        if found is not None:
+            return found
+    return None
 
-        for document in parse(key, raw.encode()).documents:
-            inner = document.value
-            group, _, version = text(inner.get("apiVersion")).rpartition("/")
-            if group == CONFIG_GROUP and inner.get("kind") == "Configuration":
-                facts = read(inner, group, "Configuration", version)
-                if facts is not None:
-                    return _embedded(facts, ("data", key), text(value.get("apiVersion")))
+
+def read_values(value: Mapping[str, Any]) -> Facts | None:
+    """The Configuration in values for Kueue's chart, or None.
+
+    Chart values have no kind; a subchart's are below its name, Flux and Argo CD hold theirs in their
+    own objects. Source: the chart's ``managerConfig.controllerManagerConfigYaml``.
+    """
+    for at, values in _all_values(value):
+        for path, holder in ((at, values), *(((*at, str(k)), mapping(v)) for k, v in values.items())):
+            raw = mapping(holder.get("managerConfig")).get(_CHART_FIELD)
+            where: Path = (*path, "managerConfig", _CHART_FIELD)
+            found = _configuration_text(raw, where, text(value.get("apiVersion")))
+            if found is not None:
+                return found
+    return None
+
+
+def _all_values(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Where values may be, in a values file or in what installs a chart."""
+    if not value.get("kind"):
+        yield (), value
+        return
+    spec = mapping(value.get("spec"))
+    holders: list[tuple[Path, Mapping[str, Any]]] = [
+        (("spec",), spec),
+        (("spec", "source", "helm"), mapping(mapping(spec.get("source")).get("helm"))),
+    ]
+    for n, source in enumerate(items(spec.get("sources"))):
+        holders.append((("spec", "sources", n, "helm"), mapping(mapping(source).get("helm"))))
+    for at, holder in holders:
+        for field in ("values", "valuesObject", "valuesContent"):
+            held = holder.get(field)
+            if isinstance(held, str):
+                held = _values_text(held)
+            if isinstance(held, dict):
+                yield (*at, field), held
+
+
+def _values_text(raw: str) -> object:
+    from policycheck.source.text import TextError
+
+    if _CHART_FIELD not in raw:
+        return None
+    try:
+        return next((d for d in _parsed(raw) if isinstance(d, dict)), None)
+    except TextError:
+        return None  # whoever installs the chart refuses it; it is no configuration of ours
+
+
+def _parsed(raw: str) -> list[Any]:
+    """The values of a text; raises TextError."""
+    from policycheck.source.yamldoc import load_values
+
+    return [value for _, value in load_values("text", raw.encode())]
+
+
+def _configuration_text(raw: object, at: Path, api_version: str) -> Facts | None:
+    """The Configuration that stands as text at ``at``.
+
+    Paths go on inside the text: (*at, "metrics", "bindAddress").
+    """
+    if not isinstance(raw, str) or CONFIG_GROUP not in raw:
+        return None
+    from policycheck.source.text import TextError
+
+    try:
+        documents = _parsed(raw)
+    except TextError as error:
+        say = f"the Configuration in it cannot be read ({error}): Kueue's controller does not start with it"
+        key = ObjectKey(CONFIG_GROUP, "Configuration", "", "")
+        troubles = (Trouble("wrong-type", at, say),)
+        return Facts(key, api_version, "kueue", {}, None, (Rename((), at),), troubles)
+    for inner in documents:
+        group, _, version = text(mapping(inner).get("apiVersion")).rpartition("/")
+        if group == CONFIG_GROUP and inner.get("kind") == "Configuration":
+            facts = read(inner, group, "Configuration", version)
+            if facts is not None:
+                return _embedded(facts, at, api_version)
     return None
 
 
