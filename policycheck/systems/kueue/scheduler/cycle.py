@@ -6,14 +6,22 @@ learned from running the real scheduler (conformance README, 1 to 11).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
-from policycheck.simulate.scheduler import PREEMPTING, RESERVED, WAITING, Decision, Displaced
+from policycheck.simulate.scheduler import (
+    PREEMPTING,
+    RESERVED,
+    WAITING,
+    Decision,
+    Displaced,
+    Explanation,
+)
 from policycheck.systems.kueue.model import Admission, PodSetAssignment
 from policycheck.systems.kueue.quota import Amounts, Tree
 from policycheck.systems.kueue.scheduler.assign import FIT, NO_FIT, PREEMPT, Assignment
-from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture
+from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
 from policycheck.systems.kueue.scheduler.session import Session, grant_of
@@ -259,15 +267,12 @@ class Cycle:
         if outcome == PREEMPTING and entry is not None:
             victims = tuple(Displaced(v.id, v.queue.name if v.queue else "", r) for v, r in entry.targets)
         grant = grant_of(item.admission) if item.admission is not None else None
+        explain: Callable[[], Explanation] = partial(plain, message)
+        if entry is not None and entry.reasons is not None:
+            explain = partial(entry.reasons.explain, tuple(entry.notes))
         self._decisions.append(
-            Decision(
-                item.id, queue.name, outcome, reason, message, grant, item.admitted, victims, _no_reasons
-            )
+            Decision(item.id, queue.name, outcome, reason, message, grant, item.admitted, victims, explain)
         )
-
-
-def _no_reasons():  # type: ignore[no-untyped-def] # noqa: ANN202
-    raise NotImplementedError
 
 
 def _requests(item: Item) -> dict[str, int]:
