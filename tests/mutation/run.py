@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
-from mutate import known, report, runner  # noqa: E402
-
-
-def choose(names: list[str], size: int, seed: int) -> list[str]:
-    """So many of the names in their order; the same for the same seed."""
-    if size <= 0 or size >= len(names):
-        return names
-    picked = set(random.Random(seed).sample(names, size))
-    return [name for name in names if name in picked]
+from mutate import catalogue, known, report, runner  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
@@ -32,7 +23,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     held = runner.bench(options.everywhere)
     names = [n for n, m in held.mutants.items() if not options.operator or m.operator.id in options.operator]
-    names = choose(names, options.sample, options.seed)
+    if options.sample:
+        names = catalogue.sample(names, options.sample, options.seed)
     if options.list:
         print("\n".join(names))
         return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mutate import checks, flavors, hardware, matching, quota, schema, sharing
@@ -44,3 +45,9 @@ def numbered(edits: list[Edit]) -> list[Edit]:
         count = seen[edit.place] = seen.get(edit.place, 0) + 1
         made.append(edit if count == 1 else edit._replace(place=f"{edit.place} ({count})"))
     return made
+
+
+def sample(names: Sequence[str], size: int, seed: int) -> list[str]:
+    """So many of the names, in their order; the same for the same seed."""
+    picked = set(random.Random(seed).sample(names, min(size, len(names))))
+    return [name for name in names if name in picked]

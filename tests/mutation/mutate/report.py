@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from mutate.catalogue import OPERATORS
+from mutate.known import reason, stale
 from mutate.runner import Outcome, grouped
 from mutate.topics import RULES
 
@@ -32,13 +33,15 @@ def _overall(outcomes: Sequence[Outcome], excused: Mapping[str, str]) -> Iterato
     right = sum(o.by_expected for o in outcomes)
     weak = sum(o.weak for o in outcomes)
     alive = [o for o in outcomes if not o.killed]
-    known = sum(o.name in excused for o in alive)
+    known = sum(bool(reason(o.name, excused)) for o in alive)
     yield f"mutants        {total} by {len({o.operator for o in outcomes})} operators"
     yield f"killed         {killed} ({share(killed, total)}): new at warning or error"
     yield f"  by expected  {right} ({share(right, total)}): by a rule that the operator names"
     yield f"weak           {weak} ({share(weak, total)}): new as information, or said to be not checked"
-    yield f"survived       {len(alive) - weak} ({share(len(alive) - weak, total)})"
-    yield f"known          {known} of {len(alive)} that were not killed, each with a reason"
+    yield f"survived       {total - killed - weak} ({share(total - killed - weak, total)})"
+    yield f"explained      {known} of {len(alive)} that were not killed"
+    for name in stale((o.name for o in outcomes if o.killed), excused):
+        yield f"STALE          {name} is killed, and survivors.yaml excuses it"
 
 
 def _operators(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -77,5 +80,5 @@ def _survivors(outcomes: Sequence[Outcome], excused: Mapping[str, str]) -> Itera
     for outcome in outcomes:
         if not outcome.killed:
             heard = f" [{', '.join(outcome.quiet) or 'not checked'}]" if outcome.weak else ""
-            reason = f": {excused[outcome.name]}" if outcome.name in excused else ""
-            yield f"  {outcome.name}{heard}{reason}"
+            why = reason(outcome.name, excused)
+            yield f"  {outcome.name}{heard}{': ' if why else ''}{why}"
