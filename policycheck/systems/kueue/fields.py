@@ -324,8 +324,8 @@ def _configuration() -> Table:
     metrics = obj(
         bindAddress=string(),
         enableClusterQueueResources=boolean(default=False),
-        localQueueMetrics=any_(),
-        customLabels=any_(),
+        localQueueMetrics=but(obj(enable=boolean(default=True), queueSelector=_selector()), open=True),
+        customLabels=list_of(but(obj(name=string(), sourceKind=string()), open=True), max_items=20),
     )
     integrations = obj(
         frameworks=list_of(string()),
@@ -352,7 +352,16 @@ def _configuration() -> Table:
         clientConnection=obj(qps=number(), burst=integer()),
         integrations=integrations,
         queueVisibility=any_(until="v1beta1", note="gone; use the visibility API"),
-        multiKueue=any_(),
+        multiKueue=but(
+            obj(
+                gcInterval=duration(default="1m"),
+                origin=string(default="multikueue"),
+                workerLostTimeout=duration(default="15m"),
+                dispatcherName=string(default="kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
+                incrementalDispatcherConfig=obj(stepSize=integer(default=3)),
+            ),
+            open=True,
+        ),
         fairSharing=obj(
             enable=boolean(until="v1beta1", note="presence enables it in v1beta2"),
             preemptionStrategies=list_of(
@@ -364,7 +373,9 @@ def _configuration() -> Table:
         ),
         resources=resources,
         featureGates=map_of(boolean()),
-        objectRetentionPolicies=any_(),
+        objectRetentionPolicies=obj(
+            workloads=obj(afterFinished=duration(), afterDeactivatedByKueue=duration())
+        ),
         visibilityServer=any_(),
     )
     # The controller reads this file itself: groups of options that policycheck has no opinion on

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from policycheck.model.facts import Facts, Trouble
+from policycheck.model.workload import Workload
 from policycheck.systems.kueue import CONFIG_GROUP, GROUP
 from policycheck.systems.kueue.target import Target
-from policycheck.systems.kueue.validate import check, configuration, flavor, queue, schema, workload
+from policycheck.systems.kueue.validate import check, configuration, flavor, job, queue, schema, workload
 from policycheck.systems.kueue.validate.gates import Gates, of_target
 from policycheck.systems.kueue.validate.problem import Problem
 
@@ -50,7 +51,8 @@ def problems(facts: Facts, old: Facts | None = None, target: Target | None = Non
     """The same for what was read, as troubles of the written document, each place once.
 
     A place of which ``facts.troubles`` speaks already is left out. ``code`` is the problem's own
-    name (``limit-outside-cohort``, ``resource-order``, ``immutable``, ...).
+    name (``limit-outside-cohort``, ``resource-order``, ``immutable``, ...). Jobs that Kueue has an
+    integration for are held against what it says of their labels and annotations.
     """
     gates = of_target(target or Target())
     before = None if old is None else old.value
@@ -59,6 +61,8 @@ def problems(facts: Facts, old: Facts | None = None, target: Target | None = Non
     elif facts.key.group == GROUP:
         found = (*validate(facts.value, before, gates), *schema.rules(facts.value, before))
     else:
+        if isinstance(facts.typed, Workload):
+            yield from job.problems(facts, old)
         return
     spoken = {trouble.path for trouble in facts.troubles}
     for one in found:
