@@ -7,7 +7,6 @@ made, else the change is dropped and the text stays.
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -112,7 +111,8 @@ def changed(value: Any, change: Change) -> Any:
     """The data with a change made; ``change.path`` counts from ``value``. Raises KeyError or IndexError."""
     if not change.path:
         raise KeyError("the whole of a document")
-    whole = copy.deepcopy(value)
+    # Through JSON, so that what aliases shared is apart: a change of one use must not look like one of all.
+    whole = json.loads(json.dumps(value))
     at = whole
     *way, last = change.path
     for n, step in enumerate(way):

@@ -23,7 +23,7 @@ from policycheck.source.text import Lines, Piece, pieces
 MARK = "policycheck:"
 ANNOTATION = "policycheck.dev/ignore."
 
-_COMMENT = re.compile(r"(?:(?<=[ \t\r\n\ufeff])|\A)#[ \t]*policycheck:([^\r\n]*)")
+_COMMENT = re.compile(r"(?:(?<=[ \t\r\n])|\A)#[ \t]*policycheck:([^\r\n]*)")
 _ASKED = re.compile(
     r"[ \t]*ignore[ \t]*(?:\[(?P<rules>[^\]]*)\])?(?P<words>(?:[ \t]+[\w-]+=[^\s:]*)*)[ \t]*(?P<rest>.*)",
     re.DOTALL,

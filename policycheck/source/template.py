@@ -13,7 +13,7 @@ _GO = re.compile(r"\{\{")
 _JINJA = re.compile(r"\{%[-+ ]")
 _TERRAFORM = re.compile(r"%\{[ ~]*(?:if|for|else|endif|endfor)\b")
 _PLACEHOLDER = re.compile(r"\$\{[^}\n]*\}")
-_OBJECT_LIKE = re.compile(r"^[ \t]*[\"']?(?:apiVersion|kind)[\"']?[ \t]*:", re.MULTILINE)
+_OBJECT_LIKE = re.compile(r"(?:^|[{,]|- )[ \t]*[\"']?(?:apiVersion|kind)[\"']?[ \t]*:", re.MULTILINE)
 # What authors of documentation put into YAML that a parser refuses.
 _ELISION = re.compile(
     r"^[ \t]*(?:-[ \t]+)?(?:\.\.\.|…|<[^<>\n]+>|\[\.\.\.\])[ \t]*$|[ \t]//[ \t]|^[ \t]*//", re.MULTILINE

@@ -119,8 +119,29 @@ def test_doubtful_scalars_say_what_is_read_and_what_to_write(text, reads):
 
 @pytest.mark.parametrize(
     "text",
-    ["true", "False", "TRUE", "8", "-1", "0", "0.5", "1.0", "08", "007", "null", "~", "text", "12:30:45"]
-    + ["2024-01-31", "1Gi", "100m", "v1", "1.29", "1.2.3", "9223372036854775807"],
+    [
+        "true",
+        "False",
+        "TRUE",
+        "8",
+        "-1",
+        "0",
+        "0.5",
+        "1.0",
+        "08",
+        "007",
+        "null",
+        "~",
+        "text",
+        "12:30:45",
+        "2024-01-31",
+        "1Gi",
+        "100m",
+        "v1",
+        "1.29",
+        "1.2.3",
+        "9223372036854775807",
+    ],
 )
 def test_ordinary_scalars_are_in_no_doubt(text):
     assert doubt(text, read_plain(text)) is None

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from policycheck.source.document import DocumentId, FileReport, Span
+from policycheck.source.document import FileReport, Span
 from policycheck.source.text import TextError
 from policycheck.source.yamldoc import digest, load_values, parse
 
@@ -60,7 +60,12 @@ class TestValues:
         assert value("1: a\n1.5: b\n0x10: c\n'on': d\n") == {"1": "a", "1.5": "b", "16": "c", "on": "d"}
 
     def test_empty_values_are_null(self, value):
-        assert value("a:\nb: {c: }\nd: [~]\ne:\n-\n") == {"a": None, "b": {"c": None}, "d": [None], "e": [None]}
+        assert value("a:\nb: {c: }\nd: [~]\ne:\n-\n") == {
+            "a": None,
+            "b": {"c": None},
+            "d": [None],
+            "e": [None],
+        }
 
     def test_quantities_stay_as_written(self, value):
         assert value("a: 8\nb: '8'\nc: 500m\nd: 0.5\n") == {"a": 8, "b": "8", "c": "500m", "d": 0.5}
@@ -89,12 +94,16 @@ class TestValues:
         assert (document.value["a"], document.value["b"]) == ("\U0001f600", "\ufffd")
 
     def test_numbers_in_json_are_as_in_yaml(self, read):
-        (document,) = read('{"apiVersion": "v1", "kind": "A", "a": 1e3, "b": 1.0, "c": 1.5}', "q.json").documents
+        (document,) = read(
+            '{"apiVersion": "v1", "kind": "A", "a": 1e3, "b": 1.0, "c": 1.5}', "q.json"
+        ).documents
         assert json.dumps([document.value[k] for k in "abc"]) == "[1000, 1, 1.5]"
 
 
 class TestLists:
-    ITEMS = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n-\n  apiVersion: v1\n  kind: B\n"
+    ITEMS = (
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n-\n  apiVersion: v1\n  kind: B\n"
+    )
 
     def test_items_are_objects_with_their_own_line_and_digest(self, read):
         parsed = read(self.ITEMS)
@@ -141,10 +150,16 @@ class TestJson:
         assert names(read("{apiVersion: v1, # here\n kind: A}\n")) == [("A", 0, (), 1)]
 
     def test_a_key_written_twice_is_told_with_its_place(self, read):
-        (document,) = read('{"apiVersion": "v1", "kind": "A",\n "spec": {"a": 1, "a": 2}}', "q.json").documents
+        (document,) = read(
+            '{"apiVersion": "v1", "kind": "A",\n "spec": {"a": 1, "a": 2}}', "q.json"
+        ).documents
         assert document.value["spec"] == {"a": 2}
         (trouble,) = document.troubles
-        assert (trouble.code, trouble.span, trouble.path) == ("duplicate-key", Span(2, 19, 2, 22), ("spec", "a"))
+        assert (trouble.code, trouble.span, trouble.path) == (
+            "duplicate-key",
+            Span(2, 19, 2, 22),
+            ("spec", "a"),
+        )
 
     def test_nan_is_no_json(self, read):
         parsed = read('{"apiVersion": "v1", "kind": "A", "a": NaN}', "q.json")
@@ -156,7 +171,11 @@ class TestTroubles:
         (document,) = read(A + "spec:\n  a: 1\n  b: 2\n  a: 3\n").documents
         assert document.value["spec"] == {"a": 3, "b": 2}
         (trouble,) = document.troubles
-        assert (trouble.code, trouble.span, trouble.path) == ("duplicate-key", Span(7, 3, 7, 4), ("spec", "a"))
+        assert (trouble.code, trouble.span, trouble.path) == (
+            "duplicate-key",
+            Span(7, 3, 7, 4),
+            ("spec", "a"),
+        )
         assert "delete one" in trouble.message
 
     def test_keys_that_become_the_same_are_duplicates(self, troubles):
@@ -175,7 +194,9 @@ class TestTroubles:
         expected = [("ambiguous-scalar", ("spec", "q", 0), Span(5, 5, 5, 5 + len(text)))]
         assert troubles(f"spec:\n  q:\n  - {text}\n") == expected
 
-    @pytest.mark.parametrize("text", ["true", "8", "0.5", "'on'", "12:30:45", "2024-01-31", "null", "~", "08"])
+    @pytest.mark.parametrize(
+        "text", ["true", "8", "0.5", "'on'", "12:30:45", "2024-01-31", "null", "~", "08"]
+    )
     def test_ordinary_scalars(self, troubles, text):
         assert troubles(f"spec: {{q: {text}}}\n") == []
 
