@@ -132,6 +132,19 @@ def test_podset_groups_are_a_leader_and_workers_that_ask_for_the_same():
     assert told(grouped(same, other)) == [("podset-group", "podset-group-name")]
 
 
+def test_a_group_in_a_leader_worker_set_counts_one_replica():
+    notes = {PREFIX + "group-name": "g", PREFIX + "required-topology": RACK}
+    part = {"metadata": {"annotations": notes}, "spec": {}}
+    template = {"size": 4, "leaderTemplate": part, "workerTemplate": part}
+    value = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "x"},
+        "spec": {"replicas": 3, "leaderWorkerTemplate": template},
+    }
+    assert told(value) == []
+
+
 def pod(labels=None, annotations=None):
     meta = {
         "name": "p",

@@ -44,9 +44,10 @@ def problems(facts: Facts, old: Facts | None = None) -> Iterator[Trouble]:
     yield from _labels(job.labels, (*base, "labels"))
     yield from _annotations(job, facts.value, (*base, "annotations"))
     is_managed = QUEUE_LABEL in job.labels
-    for pod_set in job.pod_sets:
+    gang = tuple(one._replace(pods=one.pods // max(1, job.copies)) for one in job.pod_sets)
+    for pod_set in gang:
         yield from _topology(pod_set)
-    yield from _groups(job.pod_sets)
+    yield from _groups(gang)
     if is_managed and len(job.pod_sets) > MAX_POD_SETS:
         say = f"the job has {len(job.pod_sets)} podsets; Kueue takes at most {MAX_POD_SETS}: merge some"
         yield Trouble("too-many-podsets", ("spec",), say)
