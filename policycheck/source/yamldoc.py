@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from policycheck.source.build import Builder, Built, Limits, RawTrouble
@@ -107,7 +107,7 @@ class _Value(NamedTuple):
     items: dict[Path, int]
 
 
-def _values(text: str, limits: Limits) -> Iterable[_Value]:
+def _values(text: str, limits: Limits) -> list[_Value]:
     """The values of one piece: one, or several when JSON values follow each other. Raises TextError."""
     if looks_like_json(text):
         try:
@@ -157,11 +157,11 @@ class _Reader:
                 values = _values(body, self.limits)
             except TextError as error:
                 self._note(number, piece, judge_broken(body, error))
-                values = ()
-                number += 1
-            for value in values:
-                self._take(number, piece, value, body)
-                number += 1
+                values = []
+            for offset, value in enumerate(values):
+                self._take(number + offset, piece, value, body)
+            # A piece without a value counts as one too: its number must not depend on whether it parses.
+            number += max(len(values), 1)
             if len(self.documents) > self.limits.documents:
                 why = f"more than {self.limits.documents} objects in one file: split it"
                 self._note(number, piece, NotChecked(0, why, failed=True))

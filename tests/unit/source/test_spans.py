@@ -119,6 +119,12 @@ def test_documents_are_numbered_as_parse_does():
     assert locate(text.encode(), DocumentId("q", 3), ("a",)).span.line == 8
 
 
+def test_a_stretch_of_odd_blanks_has_a_number_as_well():
+    text = "\u0085\n---\napiVersion: v1\nkind: A\n"
+    (document,) = parse("q", text.encode()).documents
+    assert locate(text.encode(), document.id, ("kind",)).span.line == 4
+
+
 def test_items_of_lists():
     text = "kind: List\nitems:\n- kind: A\n- kind: B\n  x: 1\n"
     assert marked(text, ("x",), prefix=("items", 1)) == ("x: 1", True)
