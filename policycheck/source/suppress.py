@@ -9,6 +9,7 @@ the annotation ``policycheck.dev/ignore.RULE: "until=2027-01-31; owner=@team-x; 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -63,17 +64,20 @@ def comments(file: str, text: str, documents: Iterable[Document]) -> tuple[Suppr
         return ()
     lines = Lines(text)
     parts = pieces(text)
-    scalars: dict[Piece, list[tuple[int, int]] | None] = {}
+    ends = [piece.end for piece in parts]
+    inside = _by_piece(documents, ends, lines)
+    scalars: dict[int, list[tuple[int, int]] | None] = {}
     suppressions = []
     for match in found:
         at = match.start()
-        piece = next((p for p in parts if at < p.end), None)
-        if piece is not None and piece not in scalars:
-            scalars[piece] = _scalars(text[piece.start : piece.end], piece.start)
-        inside = scalars.get(piece) if piece is not None else []
-        if inside is None or any(start <= at < end for start, end in inside):
+        number = bisect_right(ends, at)
+        piece = parts[number] if number < len(parts) else None
+        if piece is not None and number not in scalars:
+            scalars[number] = _scalars(text[piece.start : piece.end], piece.start)
+        texts = scalars.get(number) if piece is not None else []
+        if texts is None or any(start <= at < end for start, end in texts):
             continue
-        covers = _covers(at, piece, lines, [d for d in documents if _is_in(d, piece, lines)])
+        covers = _covers(at, piece, lines, inside.get(number, []))
         span = lines.span(at, at + len(match.group().rstrip()))
         suppressions.append(_asked(match.group(1), Suppression((), file, span, *covers)))
     return tuple(suppressions)
@@ -197,12 +201,13 @@ def _content(first: int, lines: Lines, piece: Piece) -> Iterator[int]:
             yield number
 
 
-def _is_in(document: Document, piece: Piece | None, lines: Lines) -> bool:
-    if piece is None:
-        return False
-    return (
-        piece.start <= lines.start(document.line) < piece.end or lines.place(piece.start)[0] == document.line
-    )
+def _by_piece(documents: Iterable[Document], ends: list[int], lines: Lines) -> dict[int, list[Document]]:
+    """The documents by the number of the piece that holds the end of their first line."""
+    grouped: dict[int, list[Document]] = {}
+    for document in documents:
+        number = bisect_right(ends, max(lines.start(document.line + 1) - 1, 0))
+        grouped.setdefault(min(number, len(ends) - 1), []).append(document)
+    return grouped
 
 
 def _scalars(text: str, base: int) -> list[tuple[int, int]] | None:

@@ -155,3 +155,8 @@ def test_days_of_the_calendar():
         is_date(day)
         for day in ("2023-02-29", "1900-02-29", "2027-04-31", "2027-13-01", "27-01-01", "2027-1-1")
     )
+
+
+def test_many_comments_in_many_documents_find_their_own():
+    text = "".join(f"---\napiVersion: v1\nkind: A # policycheck: ignore[R{n}]\n" for n in range(3000))
+    assert [(s.rules, s.lines) for s in found(text)] == [((f"R{n}",), (3 * n + 3,) * 2) for n in range(3000)]
