@@ -10,13 +10,11 @@ from policycheck.model.inventory import Inventory
 from policycheck.model.origin import ObjectKey
 from policycheck.model.queueing import Cohort, Flavor, Queue, QueuedWorkload, Quota, View
 from policycheck.systems.core.link import CoreState
-from policycheck.systems.kueue import CONFIG_GROUP, GROUP, trees
-from policycheck.systems.kueue import jobs as managed
+from policycheck.systems.kueue import CONFIG_GROUP, GROUP, assembly, trees
 from policycheck.systems.kueue.model import (
     AdmissionCheck,
     Configuration,
     KueueObjects,
-    KueueWorkload,
 )
 from policycheck.systems.kueue.state import KueueState, quotas
 
@@ -33,8 +31,6 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "Workload": ("workloads", True),
 }
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
-# What a change of these means for every job: who is managed, and with which priority.
-_ABOUT_JOBS = frozenset({"Configuration", "WorkloadPriorityClass", "PriorityClass", "Namespace"})
 
 
 def _key(key: ObjectKey, *, namespaced: bool) -> str | tuple[str, str]:
@@ -53,44 +49,11 @@ def _configuration(index: Index) -> Configuration:
     return typed if isinstance(typed, Configuration) else Configuration()
 
 
-def _jobs(core: CoreState, objects: KueueObjects) -> tuple[dict[Any, KueueWorkload], frozenset[ObjectKey]]:
-    """Workloads made of jobs that Kueue manages, and all that its queues account for."""
-    made: dict[Any, KueueWorkload] = {}
-    claimed: set[ObjectKey] = set()
-    for key, workload in sorted(core.workloads.items()):
-        if workload.owner in claimed:
-            claimed.add(key)
-            continue
-        if not managed.is_managed(workload, objects.configuration, core.namespaces):
-            continue
-        claimed.add(key)
-        if managed.queue_of(workload) and workload.owner not in core.workloads:
-            priority = managed.priority_of(workload, objects.priority_classes, core.priority_classes)
-            job = managed.make(workload, priority)
-            made[job.namespace, job.name] = job
-    return made, frozenset(_with_owned(core, claimed))
-
-
-def _with_owned(core: CoreState, claimed: set[ObjectKey]) -> set[ObjectKey]:
-    """``claimed`` and everything that its members own, however deep."""
-    owned: dict[ObjectKey, list[ObjectKey]] = {}
-    for key, workload in core.workloads.items():
-        if workload.owner is not None:
-            owned.setdefault(workload.owner, []).append(key)
-    todo, found = list(claimed), set(claimed)
-    while todo:
-        for key in owned.get(todo.pop(), ()):
-            if key not in found:
-                found.add(key)
-                todo.append(key)
-    return found
-
-
 def _with_jobs(
-    objects: KueueObjects, written: Mapping[Any, Any], core: CoreState
+    objects: KueueObjects, written: Mapping[Any, Any], core: CoreState, index: Index
 ) -> tuple[KueueObjects, Any]:
     """Objects with the Workloads that stand in the manifests and those made of jobs."""
-    made, claimed = _jobs(core, objects)
+    made, claimed = assembly.workloads(core, objects, assembly.surroundings(index))
     of_jobs = {(w.namespace, kind, name) for w in written.values() for kind, name in w.owners}
     fresh = {
         k: w
@@ -111,7 +74,7 @@ class KueueLinker:
         collected = {field: _collect(index, kind) for kind, (field, _) in _FIELDS.items()}
         written = collected.pop("workloads")
         objects = KueueObjects(**collected, configuration=_configuration(index))
-        objects, claimed = _with_jobs(objects, written, core)
+        objects, claimed = _with_jobs(objects, written, core, index)
         made = trees.build(objects, index.is_ambiguous)
         return KueueState(objects, made.trees, made.of_queue, made.of_cohort, claimed)
 
@@ -133,10 +96,10 @@ class KueueLinker:
         objects = state.objects._replace(**fresh)
         claimed = state.claimed
         about_jobs = any(
-            k.kind in _ABOUT_JOBS or k.kind == "Workload" or k in core.workloads for k in changed
+            k.kind in assembly.ABOUT_JOBS or k.kind == "Workload" or k in core.workloads for k in changed
         )
         if about_jobs or not claimed.isdisjoint(changed) or _was_workload(state, changed):
-            objects, claimed = _with_jobs(objects, _collect(index, "Workload"), core)
+            objects, claimed = _with_jobs(objects, _collect(index, "Workload"), core, index)
         old = trees.Trees(state.trees, state.tree_of, state.tree_of_cohort)
         ours = frozenset(k for k in changed if k.group == GROUP)
         made = trees.rebuild(old, objects, index.is_ambiguous, ours)
