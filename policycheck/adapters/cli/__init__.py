@@ -32,6 +32,8 @@ COMMANDS = (
     Entry("lint", "Find what is wrong in manifests, where, why, and what to write instead."),
     Entry("inventory", "What a node dump holds: GPUs, models, topology, and what is odd about it."),
     Entry("simulate", "Decide admission as the scheduler would."),
+    Entry("matrix", "Who can take running jobs from whom, by queue and priority."),
+    Entry("why", "Why a workload waits, what would let it in, and what that costs others."),
     Entry("explain", "The page of a rule."),
     Entry("rules", "The catalogue; tests and scaffolds for rules of your own."),
 )
