@@ -136,7 +136,7 @@ def _section(path: Path) -> Mapping[str, Any] | None:
     """``[tool.policycheck]`` of a pyproject.toml; None when there is none, or no TOML to find it in."""
     try:
         text = path.read_text(encoding="utf-8")
-        if "policycheck" not in text:
+        if "tool.policycheck" not in text:
             return None
         import tomllib
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from policycheck.app.book import rulebook, systems
 from policycheck.app.gather import Gathered, Sources, gather
-from policycheck.model.cluster import Cluster, link
+from policycheck.app.linked import linked
+from policycheck.model.cluster import Cluster
 
 if TYPE_CHECKING:
     from policycheck.lint.finding import LintResult, RuleError
@@ -30,24 +31,7 @@ TODAY_IN_TEXTS = "2026-01-01"
 
 def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
     """One linked Cluster a scope."""
-    return tuple(_link(scope) for scope in gather(sources, settings))
-
-
-def _link(scope: Gathered) -> Cluster:
-    from policycheck.systems.registry import linkers
-
-    cluster = link(scope.name, scope.entries, linkers(), is_named=scope.is_named)
-    if not scope.hardware.known:
-        return cluster
-    from policycheck.systems.core.inventory import less, merge
-    from policycheck.systems.core.link import CoreState
-
-    core = cluster.systems["core"]
-    workloads = core.workloads.values() if isinstance(core, CoreState) else ()
-    claimed = frozenset(key for one in cluster.linkers for key in one.claims(cluster.systems[one.name]))
-    given = scope.hardware._replace(nodes=less(scope.hardware.nodes, workloads, claimed))
-    merged = merge((cluster.inventory, given))
-    return cluster.with_inventory(merged)
+    return tuple(linked(scope) for scope in gather(sources, settings))
 
 
 def lint(sources: Sources, settings: Settings) -> LintResult:
@@ -85,10 +69,9 @@ def _lint(scopes: tuple[Gathered, ...], sources: Sources, settings: Settings) ->
     from policycheck.source.spans import Spans
 
     book = rulebook(sources.rules)
-    clusters = tuple(_link(scope) for scope in scopes)
+    clusters = tuple(linked(scope) for scope in scopes)
     targets: dict[str, Mapping[str, Target]] = {
-        cluster.scope: targets_of(cluster, (*sources.targets, *scope.targets))
-        for cluster, scope in zip(clusters, scopes, strict=True)
+        scope.name: targets_of(scope, (*scope.targets, *sources.targets)) for scope in scopes
     }
     spans = Spans(lambda file: _bytes(scopes, file, sources.read))
     job = runner.Job(

@@ -120,6 +120,7 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
             )
         for document in found.documents:
             entries.setdefault(document.id, shelf.entry(document, reported=False))
+            documents.setdefault(document.id, document)
     hardware = Inventory()
     if tables:
         from policycheck.systems.core.inventory import load

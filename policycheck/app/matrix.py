@@ -28,10 +28,10 @@ def matrix(
     found = []
     names: set[str] = set()
     for scope in scopes:
-        cluster, state = _state(scope)
+        _, state = _state(scope)
         names.update(state.objects.cluster_queues)
         if state.objects.cluster_queues and (not queue or queue in state.objects.cluster_queues):
-            found.append(_matrix(cluster, state, (*sources.targets, *scope.targets), queue))
+            found.append(_matrix(scope, state, (*sources.targets, *scope.targets), queue))
     if queue and not found:
         raise UnknownQueueError(_no_queue(queue, sorted(names)))
     return tuple(found), reports(scopes)
@@ -44,24 +44,24 @@ def reports(scopes: Sequence[Gathered]) -> tuple[FileReport, ...]:
 
 
 def _state(scope: Gathered) -> tuple[Cluster, KueueState]:
-    from policycheck.app import _link
+    from policycheck.app.linked import linked
     from policycheck.systems.kueue.checks.common import state
 
-    cluster = _link(scope)
+    cluster = linked(scope)
     return cluster, state(cluster)
 
 
-def _matrix(cluster: Cluster, state: KueueState, given: tuple[str, ...], queue: str) -> Matrix:
+def _matrix(scope: Gathered, state: KueueState, given: tuple[str, ...], queue: str) -> Matrix:
     from policycheck.app.target import targets_of
     from policycheck.systems.kueue.matrix import groups
     from policycheck.systems.kueue.opening import target_of
 
-    known = targets_of(cluster, given).get("kueue")
+    known = targets_of(scope, given).get("kueue")
     target = target_of(known, state.objects.configuration)
     classes = {name: c.value for name, c in state.objects.priority_classes.items()}
     priorities, symbolic = named(classes)
     return Matrix(
-        cluster.scope,
+        scope.name,
         priorities,
         symbolic,
         state.objects.configuration.fair_sharing is not None,

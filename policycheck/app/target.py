@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from policycheck.app.gather import Gathered
     from policycheck.lint.settings import Target
-    from policycheck.model.cluster import Cluster
+    from policycheck.model.origin import DocumentId
 
-ASSUMED: Mapping[str, str] = {"kueue": "0.19"}
+ASSUMED = "0.19"
+# What may tell a version; a look at every object of a large repository would tell no more.
+_TELLING = frozenset(
+    {
+        "Application",
+        "ApplicationSet",
+        "ConfigMap",
+        "Configuration",
+        "CustomResourceDefinition",
+        "Deployment",
+        "HelmChart",
+        "HelmRelease",
+        "Kustomization",
+    }
+)
 
 
-def targets_of(cluster: Cluster, given: tuple[str, ...]) -> Mapping[str, Target]:
-    """The target of every system that has objects in ``cluster``."""
+def targets_of(scope: Gathered, given: tuple[str, ...]) -> Mapping[str, Target]:
+    """The target of every system that has versions to tell apart and objects in ``scope``.
+
+    What the user says goes first, gates too; then what is seen; then the newest release that is
+    known, said to be assumed.
+    """
     from policycheck.lint.settings import Target, parse_target
 
-    said = {target.system: target for target in map(parse_target, given)}
-    in_sight = {entry.facts.system for entry in cluster.entries.values()}
-    found = dict(said)
-    for system, version in ASSUMED.items():
-        if system in in_sight and system not in found:
-            found[system] = Target(system, version, assumed=True)
-    return found
+    found = {target.system: target for target in map(parse_target, given)}
+    if "kueue" in found or not any(entry.facts.system == "kueue" for entry in scope.entries):
+        return found
+    telling = list(_telling(scope))
+    if not telling:
+        return {**found, "kueue": Target("kueue", ASSUMED, assumed=True)}
+    from policycheck.systems.kueue.detect import detect
+
+    seen = detect(telling)
+    source = ""
+    if not seen.assumed:
+        identity, sighting = next(pair for pair in seen.sightings if pair[1].version)
+        source = f"{sighting.what} {sighting.text} in {identity.file}"
+        source += f" ({seen.conflict})" if seen.conflict else ""
+    version = ASSUMED if seen.assumed else seen.version
+    return {**found, "kueue": Target("kueue", version, seen.gates, seen.assumed, source)}
+
+
+def _telling(scope: Gathered) -> Iterator[tuple[DocumentId, Mapping[str, Any]]]:
+    for identity, document in scope.documents.items():
+        if document.value.get("kind") in _TELLING:
+            yield identity, document.value

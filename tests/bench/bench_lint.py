@@ -29,7 +29,7 @@ STAGES = (
     ("parse", "policycheck.app.gather", "load_file"),
     ("read facts", "policycheck.systems.registry", "read"),
     ("rulebook", "policycheck.app", "rulebook"),
-    ("link", "policycheck.app", "_link"),
+    ("link", "policycheck.app", "linked"),
     ("rules", "policycheck.lint.runner", "run"),
     ("report", "policycheck.report", "render"),
 )
