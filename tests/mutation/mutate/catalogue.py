@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mutate import checks, flavors, hardware, matching, quota, schema, sharing
+from mutate import checks, flavors, hardware, matching, quota, schema, sharing, versions
 from mutate.base import Edit, World
 from mutate.edits import Operator
 
-MODULES = (quota, sharing, matching, flavors, checks, hardware, schema)
+MODULES = (quota, sharing, matching, flavors, checks, hardware, schema, versions)
 OPERATORS: tuple[Operator, ...] = tuple(operator for module in MODULES for operator in module.OPERATORS)
 
 

@@ -294,6 +294,11 @@ def many(*makes: Make) -> Make:
     return lambda world: (e for m in makes for e in m(world))
 
 
+def but(make: Make, word: str) -> Make:
+    """Without the places whose name has the word in it."""
+    return lambda world: (e for e in make(world) if word not in e.place)
+
+
 def templates(it: Object) -> list[tuple[Any, ...]]:
     """Paths of the pod templates of a workload; for a Pod of the object itself."""
     if it["kind"] == "Pod":

@@ -98,6 +98,11 @@ def _renamed_share(it: Object) -> None:
         it["status"][part][f"{GPU}.shared"] = str(count * 4)
 
 
+def _unlabel(it: Object) -> None:
+    held = it["metadata"]["labels"]
+    it["metadata"]["labels"] = {k: v for k, v in held.items() if not k.startswith("nvidia.com/")}
+
+
 def _not_ready(it: Object) -> None:
     it["status"]["conditions"] = [{"type": "Ready", "status": "False", "reason": "KubeletNotReady"}]
 
@@ -237,6 +242,13 @@ OPERATORS = (
         node(pool("h100-train", "l4-serve", "a100-full"), labels(gpu__count="16")),
     ),
     Operator(
+        "node-unlabelled",
+        "systems M40; kueue Part 2 #52",
+        "a node that nobody has labelled with its GPUs",
+        BEYOND,
+        node(pool(*TIGHT), _unlabel),
+    ),
+    Operator(
         "node-level-block",
         "kueue Part 2 #61",
         "a node without its block",
@@ -344,7 +356,7 @@ OPERATORS = (
         "systems M35",
         "time slicing by 4: what counts as GPUs is a quarter of one",
         ("sharing-oversells",),
-        node(pool("h100-train", "l4-serve", "a100-full"), _shared),
+        node(pool("h100-serve", "l4-serve", "a100-full"), _shared),
     ),
     Operator(
         "sharing-under-serving",
@@ -731,13 +743,6 @@ OPERATORS = (
         "a node that allocates more than it has",
         ("node-contradicts",),
         node(pool("h100-train", "l4-serve"), lambda it: it["status"]["allocatable"].update({GPU: "16"})),
-    ),
-    Operator(
-        "driver-off",
-        "systems 2.1",
-        "the device plugin is switched off for a node that has quota on it",
-        ("node-contradicts",),
-        node(pool("h100-serve", "a100-full"), labels(gpu__deploy__operands="false")),
     ),
     Operator(
         "node-twice",

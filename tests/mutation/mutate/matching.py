@@ -469,18 +469,6 @@ OPERATORS = (
         pods(_unask),
     ),
     Operator(
-        "gpu-request-dropped",
-        "kueue Part 2 #45",
-        "a GPU job that asks for cpu and memory only",
-        ("no-requests", "cpu-job-in-gpu-queue"),
-        resources(
-            lambda r: [
-                r[k].pop(g) for k in ("requests", "limits") for g in list(r[k]) if g.startswith("nvidia.com/")
-            ]
-        ),
-        3,
-    ),
-    Operator(
         "limits-only-under-limit-range",
         "kueue Part 2 #46",
         "limits without requests where a LimitRange sets small defaults",
@@ -550,7 +538,7 @@ OPERATORS = (
         ("no-matching-flavor",),
         pods(
             lambda t: _selector(t, "gpu.example.com/pool", "h100-serve"),
-            lambda it: it["metadata"]["namespace"] != "serving-ray",
+            lambda it: not it["metadata"]["namespace"].startswith("serving-"),
         ),
     ),
     Operator(

@@ -12,6 +12,7 @@ from mutate.edits import (
     Operator,
     always,
     both,
+    but,
     drop,
     each,
     edit,
@@ -155,6 +156,10 @@ def _as_mi(old: Any) -> Any:
 
 
 _with_peer = named("vision", "research-dev", "vision-batch")
+
+
+def _crowd(group: Object) -> Object:
+    return {**group, "replicas": group["replicas"] * 20, "maxReplicas": group["maxReplicas"] * 20}
 
 
 def _whole(it: Object) -> bool:
@@ -310,7 +315,8 @@ OPERATORS = (
         "kueue Part 2 #8",
         "1 GPU, nothing borrowed, and larger jobs in the queue",
         ("exceeds-limits",),
-        cell(GPU, _starved, ("h100-train", "l4-batch", "a100-full")),
+        # What finds no place in recsys-batch goes to its spot flavor.
+        but(cell(GPU, _starved, ("h100-train", "l4-batch", "a100-full")), "recsys-batch"),
     ),
     Operator(
         "slices-none",
@@ -340,7 +346,7 @@ OPERATORS = (
         many(
             put("Deployment", "spec replicas", 40, named("playground", "reranker")),
             put("StatefulSet", "spec replicas", 600),
-            swap("RayService RayJob", "spec * workerGroupSpecs * replicas", lambda old: old * 20),
+            swap("RayService RayJob", "spec * workerGroupSpecs *", _crowd),
         ),
     ),
     Operator(

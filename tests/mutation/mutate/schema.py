@@ -173,6 +173,7 @@ OPERATORS = (
                 ),
             ),
         ),
+        2,
     ),
     Operator(
         "version-back",
@@ -189,7 +190,7 @@ OPERATORS = (
         put(
             "LocalQueue ResourceFlavor Topology WorkloadPriorityClass", "apiVersion", "kueue.x-k8s.io/v1beta1"
         ),
-        4,
+        2,
     ),
     Operator(
         "version-dead",
@@ -428,6 +429,7 @@ OPERATORS = (
         "nobody to ask",
         ("owner-missing",),
         drop("ClusterQueue", "metadata annotations policycheck.dev/owner"),
+        2,
     ),
     Operator(
         "annotations-dropped",
@@ -435,7 +437,7 @@ OPERATORS = (
         "no owner, no explanation",
         ("owner-missing",),
         drop("ClusterQueue", "metadata annotations"),
-        4,
+        2,
     ),
     Operator(
         "level-object-as-text",

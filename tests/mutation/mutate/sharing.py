@@ -120,6 +120,7 @@ OPERATORS = (
         "no cohort: nothing is borrowed or lent any more",
         ("isolated",),
         drop("ClusterQueue", COHORT, _free),
+        2,
     ),
     Operator(
         "cohort-misspelt",
@@ -171,7 +172,7 @@ OPERATORS = (
         "borrowingLimit 0, meant to protect, forbids borrowing",
         ("limit-forbids",),
         cell(GPU, lambda c: c.update(borrowingLimit=0), (), lambda c: "borrowingLimit" in c),
-        8,
+        4,
     ),
     Operator(
         "borrowing-zero-added",
@@ -179,6 +180,7 @@ OPERATORS = (
         "the same where there was no limit",
         ("limit-forbids",),
         cell(GPU, lambda c: c.update(borrowingLimit=0), (), lambda c: "borrowingLimit" not in c),
+        2,
     ),
     Operator(
         "companion-borrowing-zero",
@@ -210,13 +212,6 @@ OPERATORS = (
         cell(GPU, lambda c: c.update(lendingLimit=c["nominalQuota"] + 8)),
     ),
     Operator(
-        "nothing-lent",
-        "kueue Part 2 #16",
-        "every member but one lends nothing: there is nothing to borrow",
-        ("nothing-to-borrow",),
-        cell(GPU, lambda c: c.update(lendingLimit=0), ("l4-batch",)),
-    ),
-    Operator(
         "borrowing-beyond-cohort",
         "kueue Part 2 #8",
         "a borrowing limit beyond all that others lend",
@@ -227,6 +222,7 @@ OPERATORS = (
             ("h100-train", "h100-serve"),
             lambda c: "borrowingLimit" in c,
         ),
+        2,
     ),
     Operator(
         "limit-on-root",
@@ -281,7 +277,8 @@ OPERATORS = (
             "ClusterQueue",
             f"{PREEMPTION} reclaimWithinCohort",
             "Never",
-            lambda it: "borrowWithinCohort" not in str(it["spec"]),
+            # Serving lends nothing, so it has nothing to reclaim.
+            lambda it: "borrowWithinCohort" not in str(it["spec"]) and it["spec"]["cohortName"] != "serving",
         ),
     ),
     Operator(
@@ -400,15 +397,6 @@ OPERATORS = (
             lambda c: c.update(nominalQuota=8, lendingLimit=0),
             ("h100-train",),
             lambda c: c.get("lendingLimit") == 8,
-        ),
-    ),
-    Operator(
-        "serving-reclaimed-by-any",
-        "kueue Part 2 #26",
-        "beside serving, a lender that reclaims whatever the priority",
-        ("reclaims-from-everyone",),
-        put(
-            "ClusterQueue", f"{PREEMPTION} reclaimWithinCohort", "Any", named("serving-kserve", "serving-ray")
         ),
     ),
     Operator(

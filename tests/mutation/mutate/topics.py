@@ -30,7 +30,6 @@ RULES: dict[str, tuple[str, ...]] = {
     "configuration-version": (),
     "covered-but-zero": ("resource-always-zero",),
     "covers-nothing": ("missing-field", "uncovered-resource"),
-    "cpu-job-in-gpu-queue": (),
     "daemon-untolerating": (),
     "dead-version": ("dead-version",),
     "deprecated-value": ("bad-enum",),
@@ -92,7 +91,6 @@ RULES: dict[str, tuple[str, ...]] = {
     "production-borrows": (),
     "provisioning-holds-quota": (),
     "provisioning-resource": (),
-    "reclaims-from-everyone": (),
     "refused": (
         "refused",
         "borrowing-limit-outside-cohort",
@@ -136,6 +134,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "slices-left-over": ("slice-size-leaves-rest",),
     "stopped": ("stop-policy-left-on", "local-queue-stopped"),
     "strict-head": (),
+    "target": (),
     "topology-asked-without": (),
     "topology-missing": ("topology-misspelt", "reference-not-in-sight"),
     "topology-mixed": (),
