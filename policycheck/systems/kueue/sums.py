@@ -40,6 +40,27 @@ class Shortfall(NamedTuple):
         return self.total - (self.offer.high or 0)
 
 
+class Shelf:
+    """The nodes of an inventory by label, so that many flavors can be looked up in it.
+
+    ``select`` gives what ``capacity.select`` gives.
+    """
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.nodes = inventory.nodes
+        self._by_label: dict[tuple[str, str], list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            for label in node.labels.items():
+                self._by_label.setdefault(label, []).append(number)
+
+    def select(self, labels: Mapping[str, str]) -> tuple[Node, ...]:
+        """The nodes that carry every one of ``labels``; no label selects all nodes."""
+        if not labels:
+            return self.nodes
+        carriers = sorted((self._by_label.get(label, []) for label in labels.items()), key=len)
+        return capacity.select((self.nodes[n] for n in carriers[0]), labels)
+
+
 class Ground(NamedTuple):
     """The nodes behind each flavor whose capacity is fixed, and why the others are left out."""
 
@@ -57,6 +78,7 @@ def ground(state: KueueState, inventory: Inventory) -> Ground:
     named = sorted({flavor for tree in state.trees.values() for flavor in tree.flavors})
     elastic = elastic_flavors(state.objects)
     blind = not capacity.knows_labels(inventory)
+    shelf = Shelf(inventory)
     nodes: dict[str, tuple[Node, ...]] = {}
     unknown: dict[str, str] = {}
     for name in named:
@@ -68,7 +90,7 @@ def ground(state: KueueState, inventory: Inventory) -> Ground:
         elif flavor.node_labels and blind:
             unknown[name] = f"the inventory has no node labels, so the nodes of flavor {name} are not known"
         else:
-            nodes[name] = capacity.select(inventory, flavor.node_labels)
+            nodes[name] = shelf.select(flavor.node_labels)
     return Ground(nodes, elastic, unknown)
 
 
@@ -177,6 +199,8 @@ def spelled(shares: Sequence[Promise], resource: str, total: int) -> str:
         terms.append(f"{each} ({kind} {names[0]})" if len(names) == 1 else f"{len(names)} {kind}s x {each}")
     if len(order) > 5:
         terms.append(f"{sum(len(names) for _, names in order[5:])} smaller ones")
+    if len(terms) == 1 and len(shares) == 1:
+        return terms[0]
     return f"{show(resource, total)} = {' + '.join(terms)}"
 
 

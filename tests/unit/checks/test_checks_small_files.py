@@ -14,7 +14,7 @@ CASES = [
     ("cluster-queue-without-api-version", "", ["CR010 2:1"]),
     ("cohort-name-in-v1beta1", "", ["KQ003 2:1", "KQ001 10:3"]),
     ("flavor-unused", "", ["KQ503 13:3"]),
-    ("flavors-same-labels", "", ["KQ502 7:3"]),
+    ("flavors-same-labels", "", ["KQ502 8:5"]),
     ("flavors-same-labels", "flavors-same-labels-inventory", ["KQ110 33:15"]),
     ("placeholder-quota", "l4-inventory", ["KQ112 25:15"]),
     ("placeholder-quota-provisioned", "l4-inventory", []),

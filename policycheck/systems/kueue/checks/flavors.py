@@ -35,6 +35,7 @@ def matches_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     found = state(cluster)
     elastic = elastic_flavors(found.objects)
     nodes = cluster.inventory.nodes
+    shelf = sums.Shelf(cluster.inventory)
     if not capacity.knows_labels(cluster.inventory):
         yield Skip("the inventory has no node labels")
         return
@@ -42,7 +43,7 @@ def matches_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         flavor = facts.typed
         if not isinstance(flavor, ResourceFlavor) or not flavor.node_labels or flavor.name in elastic:
             continue
-        if capacity.select(cluster.inventory, flavor.node_labels):
+        if shelf.select(flavor.node_labels):
             continue
         key, why = _reason(flavor.node_labels, nodes)
         path = (*_LABELS, key) if key else _LABELS
@@ -74,35 +75,55 @@ def flavors_overlap(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     guarantees beyond hardware says so with the sum; this one is silent then.
     """
     found = state(cluster)
+    held = _held(found)
     said = _summed(cluster, found)
-    for one, other in combinations(found.objects.flavors.values(), 2):
-        resources = _common(found, one.name, other.name)
-        how = _overlap(cluster, one, other)
-        if not resources or not how or frozenset((one.name, other.name)) in said:
+    flavors = found.objects.flavors
+    for one, other in _candidates(cluster, [f for f in flavors.values() if held.get(f.name)]):
+        resources = sorted(held[one] & held[other])
+        how = _overlap(cluster, flavors[one], flavors[other])
+        if not resources or not how or frozenset((one, other)) in said:
             continue
-        first, second = (whence(cluster, "ResourceFlavor", f.name) for f in (one, other))
+        first, second = (whence(cluster, "ResourceFlavor", name) for name in (one, other))
         if first is None or second is None:
             continue
-        values = {"one": one.name, "other": other.name, "how": how, "resources": join(resources)}
-        because = (Related(first, _LABELS, f"flavor {one.name}"),)
-        yield Hit(second, _LABELS, values, because, discriminator=one.name)
+        values = {"one": one, "other": other, "how": how, "resources": join(resources)}
+        because = (Related(first, _label_place(flavors[one]), f"flavor {one}"),)
+        yield Hit(second, _label_place(flavors[other]), values, because, discriminator=one)
+
+
+def _label_place(flavor: ResourceFlavor) -> Path:
+    """The first node label; the place where there would be one."""
+    return (*_LABELS, *list(flavor.node_labels)[:1])
+
+
+def _candidates(cluster: Cluster, flavors: list[ResourceFlavor]) -> list[tuple[str, str]]:
+    """Pairs of flavors with the same labels, or with a node in common."""
+    groups: dict[object, list[str]] = {}
+    shelf = sums.Shelf(cluster.inventory)
+    for flavor in flavors:
+        if flavor.node_labels:
+            groups.setdefault(frozenset(flavor.node_labels.items()), []).append(flavor.name)
+        for node in shelf.select(flavor.node_labels):
+            groups.setdefault(node.name, []).append(flavor.name)
+    return sorted({pair for names in groups.values() for pair in combinations(sorted(names), 2)})
 
 
 def _summed(cluster: Cluster, found: KueueState) -> set[frozenset[str]]:
+    """Pairs of flavors of which the rule about guarantees speaks already."""
     if not cluster.inventory.known:
         return set()
     base = sums.ground(found, cluster.inventory)
     return {frozenset(pair) for s in all_shortfalls(cluster, base) for pair in combinations(s.flavors, 2)}
 
 
-def _common(found: KueueState, one: str, other: str) -> list[str]:
-    """Resources of which somebody holds quota in both flavors."""
-    held: dict[str, set[str]] = {one: set(), other: set()}
+def _held(found: KueueState) -> dict[str, set[str]]:
+    """The resources of which somebody holds quota, by flavor."""
+    held: dict[str, set[str]] = {}
     for tree in found.trees.values():
         for (flavor, resource), holders in tree.holders.items():
-            if flavor in held and any(h.quota.nominal > 0 for h in holders):
-                held[flavor].add(resource)
-    return sorted(held[one] & held[other])
+            if any(h.quota.nominal > 0 for h in holders):
+                held.setdefault(flavor, set()).add(resource)
+    return held
 
 
 def _overlap(cluster: Cluster, one: ResourceFlavor, other: ResourceFlavor) -> str:

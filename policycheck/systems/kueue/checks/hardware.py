@@ -197,9 +197,13 @@ def companions_strand(cluster: Cluster, params: Params) -> Found:
     found = state(cluster)
     base = sums.ground(found, cluster.inventory)
     least = float(str(params.get("share", 0.5)))
+    totals: dict[tuple[str, str], Range] = {}
     for pair in _pairs(found):
-        nodes = [n for n in base.nodes.get(pair.flavor, ()) if n.usable]
-        has, offers = (capacity.total(nodes, r) for r in (pair.accelerator, pair.companion))
+        for resource in (pair.accelerator, pair.companion):
+            if (pair.flavor, resource) not in totals:
+                nodes = base.nodes.get(pair.flavor, ())
+                totals[pair.flavor, resource] = capacity.total(nodes, resource)
+        has, offers = totals[pair.flavor, pair.accelerator], totals[pair.flavor, pair.companion]
         if not (has.is_exact and offers.is_exact and has.low and offers.low) or not pair.amount:
             continue
         if pair.amount * has.low >= least * offers.low * pair.devices or is_placeholder(pair.devices):

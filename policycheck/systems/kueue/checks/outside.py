@@ -11,7 +11,6 @@ from policycheck.model.workload import PodSet, Workload
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
 from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, is_exempt, queue_of
-from policycheck.systems.kueue.state import KueueState
 
 _LABELS: Path = ("metadata", "labels")
 
@@ -32,6 +31,7 @@ def _loose(cluster: Cluster) -> Iterator[tuple[DocumentId, Workload, dict[str, i
     if not (found.objects.cluster_queues or found.objects.local_queues):
         return
     spaces = core(cluster).namespaces
+    defaulted = {space for space, name in found.objects.local_queues if name == "default"}
     for key, workload in core(cluster).workloads.items():
         amounts = accelerators(workload)
         namespace = spaces.get(key.namespace)
@@ -41,17 +41,15 @@ def _loose(cluster: Cluster) -> Iterator[tuple[DocumentId, Workload, dict[str, i
             continue
         if workload.nature == "daemon" or is_exempt(key.namespace, labels, found.objects.configuration):
             continue
-        if queue_of(workload) or _is_defaulted(found, workload):
+        if queue_of(workload) or _is_defaulted(defaulted, workload):
             continue
         for identity in cluster.index.ids(key):
             yield identity, workload, amounts
 
 
-def _is_defaulted(found: KueueState, workload: Workload) -> bool:
+def _is_defaulted(spaces: set[str], workload: Workload) -> bool:
     """Whether a LocalQueue called ``default`` takes in what names no queue."""
-    namespace = workload.key.namespace
-    spaces = {space for space, name in found.objects.local_queues if name == "default"}
-    return bool(spaces) if not namespace else namespace in spaces
+    return workload.key.namespace in spaces or (not workload.key.namespace and bool(spaces))
 
 
 def _template_label(workload: Workload) -> PodSet | None:
@@ -65,14 +63,11 @@ def _amounts(amounts: dict[str, int]) -> str:
     return " and ".join(f"{amount} {resource}" for resource, amount in sorted(amounts.items()))
 
 
-def _is_tenant(cluster: Cluster, workload: Workload) -> bool:
-    """Whether the workload could be queued where it is: its namespace has a LocalQueue."""
-    return any(space == workload.key.namespace for space, _ in state(cluster).objects.local_queues)
-
-
 def _outside(cluster: Cluster, *, is_beside: bool) -> Iterator[Hit]:
+    """Services in a namespace without LocalQueue, or everything else: that could be queued where it is."""
+    tenants = {space for space, _ in state(cluster).objects.local_queues}
     for identity, workload, amounts in _loose(cluster):
-        beside = workload.nature == "service" and not _is_tenant(cluster, workload)
+        beside = workload.nature == "service" and workload.key.namespace not in tenants
         if _template_label(workload) is None and beside == is_beside:
             yield Hit(identity, ("kind",), {"workload": str(workload.key), "amounts": _amounts(amounts)})
 

@@ -129,11 +129,15 @@ def _local_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
     found = state(cluster)
     known = found.objects.local_queues
     spaces = core(cluster).namespaces
+    by_space: dict[str, set[str]] = {}
+    for namespace, name in known:
+        by_space.setdefault(namespace, set()).add(name)
+    everywhere = {name for _, name in known}
     unseen: set[str] = set()
     for identity, facts, queue in _labelled(cluster, QUEUE_LABEL):
         space = facts.key.namespace
         labels = spaces[space].labels if space in spaces else {}
-        names = {name for namespace, name in known if not space or namespace in ("", space)}
+        names = by_space.get(space, set()) | by_space.get("", set()) if space else everywhere
         if queue in names or is_exempt(space, labels, found.objects.configuration):
             continue
         if not names:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from policycheck.lint.hit import Hit
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
-from policycheck.systems.kueue import GROUP
+from policycheck.systems.kueue import CONFIG_GROUP, GROUP
 from policycheck.systems.kueue.checks.common import Found, Params, documents
 from policycheck.systems.kueue.validate import problems
 
@@ -25,6 +25,7 @@ _KINDS = (
     "MultiKueueConfig",
     "MultiKueueCluster",
     "Workload",
+    "Configuration",
 )
 _GROUPS = frozenset({"resource-order", "resource-count", "duplicate-flavor", "duplicate-resource"})
 _ON_FLAVORS = frozenset({"unknown-on-flavor"})
@@ -41,10 +42,11 @@ def _hits(
 ) -> Iterator[Hit]:
     """Problems with one of ``codes``, or with ``others`` those with none of them."""
     for kind in kinds:
-        for identity, facts in documents(cluster, kind, GROUP):
+        group = CONFIG_GROUP if kind == "Configuration" else GROUP
+        for identity, facts in documents(cluster, kind, group):
             for trouble in problems(facts):
                 if (trouble.code in codes) != others:
-                    values = {"message": trouble.message, "kind": kind, "name": facts.key.name}
+                    values = {"message": trouble.message, "kind": kind, "name": facts.key.name or "of Kueue"}
                     yield Hit(identity, trouble.path, values, raw=True, discriminator=trouble.code)
 
 

@@ -145,8 +145,8 @@ def borrowing_limit_idle(cluster: Cluster, params: Params) -> Found:  # noqa: AR
                 if holder.kind != "ClusterQueue" or limit is None:
                     continue
                 lent = ceilings.lent_by_others(holder.name, pair)
-                place = quota_place(cluster, holder.kind, holder.name, pair)
-                if not 0 < lent < limit or place is None:
+                place = quota_place(cluster, holder.kind, holder.name, pair) if 0 < lent < limit else None
+                if place is None:
                     continue
                 values = {
                     "queue": holder.name,
@@ -168,7 +168,6 @@ def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         identity = whence(cluster, "ClusterQueue", name)
         if identity is None:
             continue
-        places = quota_places(cluster.entries[identity].facts.value)
         for group in queue.groups:
             for resource in group.covered:
                 pairs = [(f.name, resource) for f in group.flavors if resource in f.resources]
@@ -179,4 +178,5 @@ def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 ):
                     continue
                 values = {"queue": name, "resource": resource, "flavors": join([f for f, _ in pairs])}
+                places = quota_places(cluster.entries[identity].facts.value)
                 yield Hit(identity, (*places[pairs[0]], "nominalQuota"), values)

@@ -20,6 +20,7 @@ from policycheck.systems.kueue.checks.common import (
 )
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ResourceFlavor, Topology
+from policycheck.systems.kueue.sums import Shelf
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -29,12 +30,14 @@ def _placed(cluster: Cluster) -> Iterator[tuple[DocumentId, ResourceFlavor, Topo
     found = state(cluster)
     if not capacity.knows_labels(cluster.inventory):
         return
+    elastic = elastic_flavors(found.objects)
+    shelf = Shelf(cluster.inventory)
     for identity, facts in documents(cluster, "ResourceFlavor"):
         flavor = facts.typed
-        if not isinstance(flavor, ResourceFlavor) or flavor.name in elastic_flavors(found.objects):
+        if not isinstance(flavor, ResourceFlavor) or flavor.name in elastic:
             continue
         topology = found.objects.topologies.get(flavor.topology)
-        nodes = capacity.select(cluster.inventory, flavor.node_labels)
+        nodes = shelf.select(flavor.node_labels)
         if topology is not None and nodes:
             yield identity, flavor, topology, nodes
 
