@@ -167,3 +167,9 @@ def test_zero_companions_matter_when_they_stop_reclaiming_or_everything():
     assert run(checks.companions_zero, a(both) + lender)[0] == []
     hits, _ = run(checks.companions_zero, a(reclaims))
     assert ["can ever start" in h.values["effect"] for h in hits] == [True]
+
+
+def test_a_resource_that_no_node_offers_names_those_that_they_do():
+    sliced = [make_node("n1", pool="h100")._replace(allocatable={"nvidia.com/mig-1g.10gb": 7, "cpu": 8000})]
+    hits, _ = run(checks.guarantees_beyond_hardware, H100 + queue("a", {"h100": gpu(8)}), sliced)
+    assert [h.values["offer"] for h in hits] == ["0 (they have nvidia.com/mig-1g.10gb)"]

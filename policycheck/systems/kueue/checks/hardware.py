@@ -141,6 +141,9 @@ def _offer(short: Shortfall) -> str:
         shown = f"{high} = {capacity.arithmetic(short.nodes, short.resource)}"
     elif not short.offer.is_exact:
         shown = f"at most {shown}"
+    if not high:
+        others = sorted({r for n in short.nodes for r in n.allocatable or () if is_accelerator(r)})
+        shown += f" (they have {join(others)})" if others else ""
     idle = [n for n in short.nodes if not n.usable]
     if idle:
         shown += f" ({plural(len(idle), 'node')} cordoned or not ready left out)"
