@@ -1,8 +1,12 @@
+import re
+from pathlib import Path
+
 import pytest
 from mutate import known, report, runner, topics
 from mutate.base import apply, dump, load
 from mutate.catalogue import OPERATORS, mutants, sample
 
+HERE = Path(__file__).parent
 SEED = 20260831
 SIZE = 40
 
@@ -77,3 +81,15 @@ def test_kill_rate(names, capsys):
     assert [o.name for o in outcomes if not o.killed and not known.reason(o.name, excused)] == []
     assert known.stale((o.name for o in outcomes if o.killed), excused) == []
     assert [o.errors for o in outcomes if o.errors] == []
+
+
+def test_every_listed_item_is_mutated_or_explained():
+    excluded = (HERE / "README.md").read_text().split("## What no operator expresses")[1]
+    rows = [row.split("|")[1].strip() for row in excluded.splitlines() if row.startswith("| ")]
+    explained = {int(n) for row in rows if row.startswith("Kueue") for n in re.findall(r"\d+", row)}
+    machines = {int(n) for row in rows for n in re.findall(r"M(\d+)", row)}
+    sources = [operator.source for operator in OPERATORS]
+    mutated = {int(n) for s in sources if "Part 2" in s for n in re.findall(r"#(\d+)", s)}
+    assert mutated | explained == set(range(1, 91))
+    assert mutated & explained <= {68}  # named beside others, and not expressed by itself
+    assert {int(n) for s in sources for n in re.findall(r"M(\d+)", s)} | machines >= set(range(23, 47))

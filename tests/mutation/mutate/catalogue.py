@@ -6,11 +6,45 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mutate import checks, flavors, hardware, matching, quota, schema, sharing, versions
+from mutate import (
+    asks,
+    checks,
+    configuration,
+    devices,
+    fields,
+    flavors,
+    hardware,
+    matching,
+    preemption,
+    quota,
+    requests,
+    schema,
+    sharing,
+    topology,
+    versions,
+    workloads,
+)
 from mutate.base import Edit, World
 from mutate.edits import Operator
 
-MODULES = (quota, sharing, matching, flavors, checks, hardware, schema, versions)
+MODULES = (
+    quota,
+    requests,
+    sharing,
+    preemption,
+    matching,
+    workloads,
+    flavors,
+    topology,
+    checks,
+    configuration,
+    hardware,
+    devices,
+    asks,
+    schema,
+    fields,
+    versions,
+)
 OPERATORS: tuple[Operator, ...] = tuple(operator for module in MODULES for operator in module.OPERATORS)
 
 
