@@ -220,3 +220,12 @@ def test_different_definitions_are_one_finding_for_all():
     assert [(h.values["object"], h.values["documents"]) for h in hits] == [("ClusterQueue a", 2)]
     assert hits[0].values["more"] == "; the same is true of 1 other object"
     assert run(core_checks.ambiguous_definition, queue("a", {}) + queue("a", {}))[0] == []
+
+
+def test_pods_of_a_deployment_are_queued_one_by_one():
+    def serving(amount):
+        text = asks(amount).replace("batch/v1", "apps/v1").replace("kind: Job", "kind: Deployment")
+        return text.replace("  parallelism: 1\n  completions: 1\n", "  replicas: 20\n")
+
+    assert run(checks.exceeds_limits, QUEUE + serving(8))[0] == []
+    assert [h.values["sum"] for h in run(checks.exceeds_limits, QUEUE + serving(65))[0]] == ["1 x 65"]

@@ -25,6 +25,11 @@ from policycheck.systems.kueue.model import ClusterQueue, KueueWorkload, Resourc
 from policycheck.systems.kueue.state import KueueState
 
 
+# Each pod of these is a Workload of its own (documentation page "Run Deployment"): what does not fit
+# waits, and the others run.
+_ONE_BY_ONE = frozenset({"Deployment", "ReplicaSet"})
+
+
 class Ask(NamedTuple):
     """A podset that waits in a queue which is beyond doubt."""
 
@@ -52,6 +57,8 @@ def asks(cluster: Cluster) -> Iterator[Ask]:
             continue
         for pods in workload.pod_sets:
             least = pods.pods if pods.min_count is None else min(pods.pods, pods.min_count)
+            if key.kind in _ONE_BY_ONE:
+                least = min(least, 1)
             if least > 0:
                 yield Ask(ids[0], str(key), queue, pods, least)
 
@@ -291,7 +298,12 @@ def slices_left_over(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A slice size that does not divide the number of pods: the rest is never placed."""
     for ask in asks(cluster):
         request = ask.pods.topology
-        if request is None or not request.slice_size or ask.pods.pods % request.slice_size == 0:
+        if (
+            request is None
+            or not request.slice_size
+            or ask.pods.pods % request.slice_size == 0
+            or ask.least <= 1
+        ):
             continue
         values = {
             "workload": ask.workload,
