@@ -25,11 +25,6 @@ from policycheck.systems.kueue.model import ClusterQueue, KueueWorkload, Resourc
 from policycheck.systems.kueue.state import KueueState
 
 
-# Each pod of these is a Workload of its own (documentation page "Run Deployment"): what does not fit
-# waits, and the others run.
-_ONE_BY_ONE = frozenset({"Deployment", "ReplicaSet"})
-
-
 class Ask(NamedTuple):
     """A podset that waits in a queue which is beyond doubt."""
 
@@ -45,8 +40,12 @@ class Ask(NamedTuple):
 
 
 def asks(cluster: Cluster) -> Iterator[Ask]:
-    """Every podset of every workload that waits; what is admitted or finished is not asked again."""
+    """Every podset of every workload that waits; what is admitted or finished is not asked again.
+
+    Of alike workloads that one object becomes (the pods of a Deployment) the first speaks for all.
+    """
     found = state(cluster)
+    seen: set[tuple[ObjectKey, Path, str]] = set()
     for workload in found.objects.workloads.values():
         key = workload.source or ObjectKey(GROUP, "Workload", workload.namespace, workload.name)
         ids = cluster.index.ids(key)
@@ -57,9 +56,8 @@ def asks(cluster: Cluster) -> Iterator[Ask]:
             continue
         for pods in workload.pod_sets:
             least = pods.pods if pods.min_count is None else min(pods.pods, pods.min_count)
-            if key.kind in _ONE_BY_ONE:
-                least = min(least, 1)
-            if least > 0:
+            if least > 0 and (key, pods.path, pods.name) not in seen:
+                seen.add((key, pods.path, pods.name))
                 yield Ask(ids[0], str(key), queue, pods, least)
 
 
