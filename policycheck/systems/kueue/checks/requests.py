@@ -296,7 +296,7 @@ def slices_left_over(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A slice size that does not divide the number of pods: the rest is never placed."""
     for ask in asks(cluster):
         request = ask.pods.topology
-        if request is None or not request.slice_size or ask.least <= 1:
+        if request is None or not request.slice_size or ask.pods.pods % request.slice_size == 0:
             continue
         values = {
             "workload": ask.workload,
