@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.source.document import FileReport
-from policycheck.source.files import expand
+from policycheck.source.files import UNMATCHED, expand
 from policycheck.source.scope import ScopePlan, plan, render_bundles
 
 if TYPE_CHECKING:
@@ -51,12 +51,7 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
         made.append(own._replace(inventory=hardware, context=(*own.context, *more), reports=reports))
     unmatched = expand(sources.paths).unmatched
     if unmatched:
-        missing = tuple(
-            FileReport(
-                a, "notChecked", None, "stands for no file; give a file, a folder or a pattern", failed=True
-            )
-            for a in unmatched
-        )
+        missing = tuple(FileReport(a, "notChecked", None, UNMATCHED, failed=True) for a in unmatched)
         made.append(Part("", (), reports=missing))
     return tuple(made)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from policycheck.lint.finding import SEVERITIES, LintResult
 from policycheck.source.document import FileReport
+from policycheck.source.files import UNMATCHED
 
 FEW = 5  # of each list, when the user did not ask for all
 
@@ -90,8 +91,9 @@ def _rule_errors(result: LintResult) -> list[Notice]:
 
 
 def _files(files: Sequence[FileReport]) -> list[Notice]:
-    if not files:
-        return [Notice("unread", "nothing was checked: no file matched what was given")]
+    if all(file.why == UNMATCHED for file in files):
+        named = tuple(_file(file) for file in files)
+        return [Notice("unread", "nothing was checked: no file matched what was given", named)]
     unread = tuple(_file(file) for file in files if file.failed)
     partly = tuple(_file(file) for file in files if file.state == "partly" and not file.failed)
     skipped = tuple(_file(file) for file in files if file.state == "notChecked" and not file.failed)

@@ -16,6 +16,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 # Other people's packages and caches; hidden folders (.git, .venv, ..data of mounted ConfigMaps) go anyway.
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 _FOLDER_DEPTH = 64
+# What is said of an argument that stands for nothing.
+UNMATCHED = "stands for no file; give a file, a folder or a pattern"
 
 ReadBytes = Callable[[str], bytes]
 

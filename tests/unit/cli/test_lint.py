@@ -73,6 +73,24 @@ def test_machine_output_is_alone_on_standard_output(run, asked, make_result):
     assert run("lint", "q.yaml", "--format", "json", "--quiet").err == ""
 
 
+@pytest.mark.parametrize("form", ["text", "concise", "json", "markdown"])
+@pytest.mark.parametrize("severities", [(), ("error",)])
+def test_what_follows_on_a_terminal_begins_a_line_of_its_own(run, asked, make_result, form, severities):
+    asked.answer = make_result(*severities)
+    ran = run("lint", "q.yaml", "--format", form)
+    assert ran.out == "" or ran.out.endswith("\n")
+    assert ran.err == "" or ran.err.endswith("\n")
+
+
+def test_a_path_that_stands_for_nothing_is_said_and_fails_the_run(run):
+    ran = run("lint", "absent")
+    assert ran.code == 3
+    assert "nothing was checked: no file matched what was given:\n  absent: stands for no file" in ran.out
+    ran = run("lint", "absent", "q.yaml")
+    assert ran.code == 3
+    assert "1 file could not be read:\n  absent: stands for no file" in ran.out
+
+
 def test_the_excerpt_comes_from_the_file(run, asked, make_result):
     asked.answer = make_result("error", "warning")
     ran = run("lint", "q.yaml")
