@@ -230,10 +230,13 @@ class _Order:
             queue = self._contest.members[child]
             if queue is None or child in self._pruned:
                 continue
-            if not self._waiting.get(child) or (queue is not own and self._shares.is_zero(child)):
+            if not self._waiting.get(child):
                 self._pruned.add(child)
                 continue
-            standing = self._shares.rank(child)
+            standing, nothing = self._shares.standing(child)
+            if nothing and queue is not own:
+                self._pruned.add(child)
+                continue
             if standing > best_rank or (
                 standing == best_rank and best is not None and self._earlier(child, best.node)
             ):
@@ -252,10 +255,10 @@ class _Order:
         for child in self._contest.tree.children[cohort]:
             if self._contest.members[child] is not None or child in self._pruned:
                 continue
-            if child not in self._ancestors and self._shares.is_zero(child):
+            standing, nothing = self._shares.standing(child)
+            if nothing and child not in self._ancestors:
                 self._pruned.add(child)
                 continue
-            standing = self._shares.rank(child)
             if standing >= best_rank:
                 best, best_rank = child, standing
         return best, best_rank

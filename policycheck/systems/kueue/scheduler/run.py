@@ -54,7 +54,7 @@ def until_stable(
     due = dict(events or {})
     logs: list[CycleLog] = []
     evictions: dict[str, int] = {}
-    seen: dict[str, int] = {}
+    seen: dict[object, int] = {}
     loop: Loop | None = None
     number, ran = 1, 0
     quiet_states: set[object] = set()  # before cycles that did nothing, since the last that did
@@ -79,7 +79,7 @@ def until_stable(
             logs.append(log)
             quiet_states.clear()
             if log.preempting and not due and loop is None:
-                loop = _repeats(seen, session.digest(), number)
+                loop = _repeats(seen, session, number)
                 if loop is not None and stop_at_loop:
                     return Run(tuple(logs), evictions, False, ran, loop)
         number += 1
@@ -104,6 +104,17 @@ def queue_state(session: Session) -> object:
     )
 
 
-def _repeats(seen: dict[str, int], digest: str, number: int) -> Loop | None:
-    first = seen.setdefault(digest, number)
+def _repeats(seen: dict[object, int], session: Session, number: int) -> Loop | None:
+    """The loop that the state after cycle ``number`` closes, if it does.
+
+    Usage and queue lengths are compared first, and only states alike in those by their digest: a loop
+    may so be seen one turn later than it could be, at a fraction of the cost.
+    """
+    outline = hash(
+        (tuple(tuple(t.usage) for t in session.trees), tuple(q.waiting for q in session.queues.values()))
+    )
+    if outline not in seen:
+        seen[outline] = number
+        return None
+    first = seen.setdefault(session.digest(), number)
     return Loop(first, number - first) if first != number else None

@@ -68,14 +68,17 @@ class Shares:
         if parent < 0:
             return 0.0, "", False
         usage, subtree = tree.usage, tree.subtree
-        borrowed: dict[str, int] = {}
-        for cell, resource in self.cells(node):
+        borrowed: dict[str, int] | None = None
+        for cell, resource in self._cells.get(node) or self.cells(node):
             over = usage[cell] - subtree[cell]
             if over > 0:
-                borrowed[resource] = borrowed.get(resource, 0) + over
-        if not borrowed:
+                if borrowed is None:
+                    borrowed = {resource: over}
+                else:
+                    borrowed[resource] = borrowed.get(resource, 0) + over
+        if borrowed is None:
             return 0.0, "", False
-        lends = self._lends(parent)
+        lends = self._lendable.get(parent) or self._lends(parent)
         best, dominant = 0.0, ""
         for resource, over in borrowed.items():
             lendable = lends.get(resource, 0)
@@ -92,6 +95,14 @@ class Shares:
         if weight == 0:
             return (1, ratio) if borrowing else (0, 0.0)
         return 0, ratio / weight if ratio else 0.0
+
+    def standing(self, node: int) -> tuple[Rank, bool]:
+        """The share in a form that compares, and whether nothing lendable is borrowed."""
+        ratio, _, borrowing = self._ratio(node)
+        weight = self._tree.nodes[node].weight
+        if weight == 0:
+            return ((1, ratio) if borrowing else (0, 0.0)), ratio == 0
+        return (0, ratio / weight if ratio else 0.0), ratio == 0
 
     def is_zero(self, node: int) -> bool:
         """Whether nothing lendable is borrowed."""

@@ -48,7 +48,10 @@ class Contest(NamedTuple):
     def within_nominal(self, node: int) -> bool:
         """Whether ``node`` keeps to its quota in every contested column."""
         usage, subtree, size = self.tree.usage, self.tree.subtree, self.tree.size
-        return all(usage[c * size + node] <= subtree[c * size + node] for c in self.columns)
+        for column in self.columns:  # noqa: SIM110 - asked a million times a run: all() costs half as much again
+            if usage[column * size + node] > subtree[column * size + node]:
+                return False
+        return True
 
     def under_nominal(self) -> bool:
         """Whether the preemptor's queue has nominal quota left in every contested column."""
