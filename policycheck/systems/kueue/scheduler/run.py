@@ -97,11 +97,7 @@ def _log(number: int, decisions: Sequence[Decision], evictions: dict[str, int]) 
 
 def queue_state(session: Session) -> object:
     """Who waits where, and how far each flavor scan is. Comparable between cycles without events."""
-    return tuple(
-        (name, item.place, item.scan and repr(item.scan))
-        for name, item in session.items.items()
-        if not item.reserved
-    )
+    return tuple(queue.signature for queue in session.queues.values())
 
 
 def _repeats(seen: dict[object, int], session: Session, number: int) -> Loop | None:

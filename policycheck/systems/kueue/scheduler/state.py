@@ -31,6 +31,7 @@ class Item:
         "evicted",
         "id",
         "local",
+        "mark",
         "message",
         "place",
         "priority",
@@ -59,6 +60,7 @@ class Item:
         self.queue: Queue | None = None
         self.place = AWAY
         self.ticket = 0
+        self.mark = 0  # what it adds to its queue's signature
         self.reserved = False
         self.admitted = False
         self.evicted = False
@@ -127,6 +129,7 @@ class Queue:
         "plans",
         "preemptor",
         "rules",
+        "signature",
         "strict",
         "tree",
         "version",
@@ -151,6 +154,7 @@ class Queue:
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
         self.plans: dict[tuple[int, tuple[int, ...]], Plan] = {}
         self.rules = rules
+        self.signature = 0  # equal when the same workloads wait in the same places, scans as far
         self.version = 0  # of holders
         self.frozen: tuple[int, tuple[Held, ...]] = (-1, ())  # holders of that version, for reasons
 
@@ -174,12 +178,19 @@ class Queue:
             found = self.kin[key] = Kin(key[1], key[2])
         return found
 
+    def _place(self, item: Item, place: int) -> None:
+        """Put down where ``item`` is; hashes are compared within one run of the program only."""
+        item.place = place
+        mark = hash((item.id, place, item.scan and repr(item.scan))) if place in (ACTIVE, PARKED) else 0
+        self.signature ^= item.mark ^ mark
+        item.mark = mark
+
     def push(self, item: Item) -> None:
         """Put ``item`` among the active."""
         key = self.key(item)
         kin = self._kin(key)
         item.ticket += 1
-        item.place = ACTIVE
+        self._place(item, ACTIVE)
         entry = (item.time, item.uid, item.id, item.ticket, item)
         heapq.heappush(kin.active, entry)
         kin.size += 1
@@ -195,7 +206,7 @@ class Queue:
     def park(self, item: Item) -> None:
         """Put ``item`` among those that wait for a change."""
         item.ticket += 1
-        item.place = PARKED
+        self._place(item, PARKED)
         entry = (item.time, item.uid, item.id, item.ticket, item)
         heapq.heappush(self._kin(self.key(item)).parked, entry)
 
@@ -210,7 +221,7 @@ class Queue:
             for entry in kin.active:
                 one = entry[4]
                 if entry[3] == one.ticket:
-                    one.place = PARKED
+                    self._place(one, PARKED)
                     heapq.heappush(kin.parked, entry)
             self.waiting -= kin.size
             kin.active, kin.size = [], 0
@@ -227,7 +238,7 @@ class Queue:
                 self._announce(kin, self.key(item))
         else:
             item.ticket += 1
-        item.place = AWAY
+        self._place(item, AWAY)
         if self.preemptor is item:
             self.preemptor = None
 
@@ -244,7 +255,7 @@ class Queue:
                 if stays(entry[4]):
                     heapq.heappush(kin.parked, entry)
                     continue
-                entry[4].place = ACTIVE
+                self._place(entry[4], ACTIVE)
                 heapq.heappush(kin.active, entry)
                 kin.size += 1
                 self.waiting += 1
@@ -286,7 +297,7 @@ class Queue:
         preemptor = self.preemptor
         self.take_out(item)
         self.preemptor = preemptor
-        item.place = IN_FLIGHT
+        self._place(item, IN_FLIGHT)
         return item
 
     def waiters(self) -> Iterator[Item]:
