@@ -48,7 +48,7 @@ OPERATORS = (
         "check-controller",
         "kueue Part 2 #76",
         "a controller that nobody runs under that name",
-        ("check-controller",),
+        ("check-controller", "matches-no-node"),
         many(
             put(CHECK, "spec controllerName", "kueue.x-k8s.io/provisioning-requests"),
             put(CHECK, "spec controllerName", "kueue.x-k8s.io/provisioningrequest"),

@@ -137,7 +137,7 @@ OPERATORS = (
         "flavors-of-one-pool",
         "kueue Part 2 #53",
         "two flavors select one pool, the other pool has none",
-        ("flavors-overlap",),
+        ("flavors-overlap", "guarantees-beyond-hardware"),
         many(
             put(FLAVOR, POOL, "l4-serve", named("l4-batch")),
             put(FLAVOR, POOL, "a100-mig", named("a100-full")),

@@ -250,7 +250,7 @@ OPERATORS = (
         "sharing-oversells",
         "systems M35",
         "time slicing by 4: what counts as GPUs is a quarter of one",
-        ("sharing-oversells",),
+        ("sharing-oversells", *BEYOND),
         node(pool("h100-serve", "l4-serve", "a100-full"), _shared),
     ),
     Operator(

@@ -66,11 +66,17 @@ def times(text: Any, factor: float) -> Any:
 
 
 def scale(factor: float) -> Any:
-    return lambda c: c.update(nominalQuota=times(c["nominalQuota"], factor))
+    return lambda c: _quota(c, times(c["nominalQuota"], factor))
+
+
+def _quota(c: Object, value: Any) -> None:
+    """The quota, and no lending limit that would be above it: that would be a second fault."""
+    c["nominalQuota"] = value
+    c.pop("lendingLimit", None)
 
 
 def set_to(value: Any) -> Any:
-    return lambda c: c.update(nominalQuota=value)
+    return lambda c: _quota(c, value)
 
 
 def unit(change: Any) -> Any:
@@ -202,42 +208,42 @@ OPERATORS = (
         "kueue Part 2 #6",
         "memory 64Gi written as 64",
         ("unit-slip",),
-        swap("ClusterQueue", QUOTA, unit(lambda old: int(old[:-2]))),
+        cell("memory", lambda c: _quota(c, int(c["nominalQuota"][:-2]))),
     ),
     Operator(
         "quota-in-Mi",
         "kueue Part 2 #6",
         "Gi slips to Mi",
         ("unit-slip", "companions-strand"),
-        swap("ClusterQueue", QUOTA, unit(lambda old: f"{old[:-2]}Mi")),
+        cell("memory", lambda c: _quota(c, f"{c['nominalQuota'][:-2]}Mi")),
     ),
     Operator(
         "quota-in-G",
         "kueue Part 2 #6",
         "Gi slips to G: 7 % less",
         ("unit-slip", "companions-strand"),
-        swap("ClusterQueue", QUOTA, unit(lambda old: f"{old[:-2]}G")),
+        cell("memory", lambda c: _quota(c, f"{c['nominalQuota'][:-2]}G")),
     ),
     Operator(
         "quota-in-Ti",
         "kueue Part 2 #6",
         "Gi slips to Ti",
         ("unit-slip", "companions-beyond-hardware"),
-        swap("ClusterQueue", QUOTA, unit(lambda old: f"{old[:-2]}Ti")),
+        cell("memory", lambda c: _quota(c, f"{c['nominalQuota'][:-2]}Ti")),
     ),
     Operator(
         "cpu-in-millis",
         "kueue Part 2 #6",
         "cpu 736 written as 736m",
         ("unit-slip", "companions-strand"),
-        cell("cpu", lambda c: c.update(nominalQuota=f"{c['nominalQuota']}m")),
+        cell("cpu", lambda c: _quota(c, f"{c['nominalQuota']}m")),
     ),
     Operator(
         "gpu-in-millis",
         "kueue Part 2 #6",
         "GPUs 8 written as 8m: rounded up to one",
         ("unit-slip",),
-        cell(GPU, lambda c: c.update(nominalQuota=f"{c['nominalQuota']}m")),
+        cell(GPU, lambda c: _quota(c, f"{c['nominalQuota']}m")),
     ),
     Operator(
         "mixed-units",

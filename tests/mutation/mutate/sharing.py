@@ -96,7 +96,7 @@ OPERATORS = (
         "cohort-dropped",
         "kueue Part 2 #10",
         "no cohort: nothing is borrowed or lent any more",
-        ("isolated",),
+        ("isolated", "lone-cohort"),
         drop("ClusterQueue", COHORT, _free),
         2,
     ),
