@@ -11,6 +11,7 @@ from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import read
 from policycheck.systems.kueue.case import Answer, Case, UnsupportedError
 from policycheck.systems.kueue.cases.world import World, open_session, read_world
+from policycheck.systems.kueue.scheduler.entry import MIGRATION
 from policycheck.systems.kueue.scheduler.run import Event
 from policycheck.systems.kueue.scheduler.run import until_stable as run_until_stable
 from policycheck.systems.kueue.scheduler.session import Session
@@ -58,10 +59,12 @@ def _reserved(decisions: Iterable[Decision]) -> list[dict[str, Any]]:
 
 
 def _evicted(victims: Mapping[str, str]) -> list[dict[str, str]]:
-    return [
-        {"workload": w, "evictedReason": "Preempted", "preemptedReason": reason}
-        for w, reason in sorted(victims.items())
-    ]
+    rows = []
+    for name, reason in sorted(victims.items()):
+        moved = reason == MIGRATION
+        row = {"workload": name, "evictedReason": reason if moved else "Preempted"}
+        rows.append(row if moved else row | {"preemptedReason": reason})
+    return rows
 
 
 def fixed(case: Case) -> Answer:

@@ -13,9 +13,11 @@ from policycheck.systems.kueue.cases.world import amounts, open_session, read_wo
 from policycheck.systems.kueue.model import ClusterQueue, FlavorFungibility
 from policycheck.systems.kueue.quota import build
 from policycheck.systems.kueue.scheduler.assign import FIT, NO_FIT, PREEMPT, Assignment
-from policycheck.systems.kueue.scheduler.cycle import Cycle, Entry, to_reserve
+from policycheck.systems.kueue.scheduler.cycle import Cycle
+from policycheck.systems.kueue.scheduler.entry import Entry
 from policycheck.systems.kueue.scheduler.moment import moment
 from policycheck.systems.kueue.scheduler.plan import Rules
+from policycheck.systems.kueue.scheduler.process import to_reserve
 from policycheck.systems.kueue.scheduler.reduce import search
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import Item, Queue

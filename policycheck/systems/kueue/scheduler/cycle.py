@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from policycheck.simulate.scheduler import (
     PREEMPTING,
@@ -19,71 +18,25 @@ from policycheck.simulate.scheduler import (
     Explanation,
 )
 from policycheck.systems.kueue.model import Admission, PodSetAssignment
-from policycheck.systems.kueue.quota import Amounts, Tree
-from policycheck.systems.kueue.scheduler.assign import FIT, NO_FIT, PREEMPT, Assignment
+from policycheck.systems.kueue.scheduler.entry import (
+    FAILED,
+    GENERIC,
+    MIGRATION,
+    MISMATCH,
+    NO_FIT_AT_ALL,
+    NO_VICTIMS,
+    PENDING_PREEMPTION,
+    Entry,
+    Refused,
+)
 from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
+from policycheck.systems.kueue.scheduler.process import Process
 from policycheck.systems.kueue.scheduler.session import Session, grant_of
 from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
-from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING, Target
-
-# Why a head goes back to its queue.
-GENERIC, FAILED, PENDING_PREEMPTION, NO_FIT_AT_ALL, NO_VICTIMS, MISMATCH, GATED = range(7)
-
-NO_LONGER_FITS = "Workload no longer fits after processing another workload"
-OVERLAPS = "Workload has overlapping preemption targets with another workload"
-DEFERRED = OVERLAPS + ", but will fit after these preemptions complete"
-
-
-class Entry:
-    """One nominated head and what becomes of it."""
-
-    __slots__ = (
-        "assignment",
-        "back",
-        "deferred",
-        "item",
-        "message",
-        "notes",
-        "queue",
-        "reason",
-        "reasons",
-        "skipped",
-        "taken",
-        "targets",
-    )
-
-    def __init__(
-        self,
-        item: Item,
-        queue: Queue,
-        assignment: Assignment,
-        targets: list[Target],
-        reasons: Asked | None = None,
-    ) -> None:
-        self.item = item
-        self.queue = queue
-        self.assignment = assignment
-        self.targets = targets
-        self.back = GENERIC
-        self.reason: str | None = None
-        self.message = ""
-        self.skipped = False  # failed after nomination: its status is written again
-        self.taken = False  # reserved quota
-        self.deferred = False
-        self.notes: list[str] = []
-        self.reasons = reasons
-
-
-class Refused(NamedTuple):
-    """A head that was not nominated."""
-
-    item: Item
-    queue: Queue
-    reason: str
-    message: str
-    back: int
+from policycheck.systems.kueue.scheduler.variant import kept_flavors, replaced
+from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING
 
 
 class Cycle:
@@ -130,7 +83,7 @@ class Cycle:
                 entries.append(self._nominate(item, queue, nominator, evidence))
             else:
                 refused.append(why)
-        process = _Process(session, nominator, tree)
+        process = Process(session, nominator, tree)
         before = tree.usage.copy()
         ordered = self._fair(number, entries) if session.world.fair is not None else self.classical(entries)
         for entry in ordered:
@@ -164,10 +117,21 @@ class Cycle:
         if item.scan_generation != queue.generation:
             item.scan = None
         reasons = Asked.of(item, queue, evidence)
-        assignment, targets = nominator.nominate(item, queue, item.scan, None)
+        old = replaced(self._session, item, queue) if self._session.world.strategy.elastic else None
+        if old is None:
+            assignment, targets = nominator.nominate(item, queue, item.scan, None)
+        else:
+            with_old = queue.holders
+            queue.holders = {name: holder for name, holder in with_old.items() if holder is not old}
+            self._session.trees[queue.tree].remove_all(old.amounts)
+            assignment, targets = nominator.nominate(item, queue, item.scan, kept_flavors(old))
+            self._session.trees[queue.tree].add_all(old.amounts)
+            queue.holders = with_old
         item.scan = assignment.scan
         item.scan_generation = queue.generation
-        return Entry(item, queue, assignment, targets, reasons)
+        entry = Entry(item, queue, assignment, targets, reasons)
+        entry.replaces = old
+        return entry
 
     def classical(self, entries: list[Entry]) -> list[Entry]:
         """The order without fair sharing: lower borrowing height, then priority, then time (quota already reserved comes first)."""
@@ -199,6 +163,8 @@ class Cycle:
         if entry.targets and entry.back == PENDING_PREEMPTION and not entry.deferred:
             for victim, reason in entry.targets:
                 self._evict(victim, reason)
+        if entry.migrates is not None:
+            self._evict(entry.migrates, MIGRATION)
         if entry.skipped and entry.back == GENERIC:
             entry.back = FAILED
         item.message = entry.message
@@ -214,6 +180,8 @@ class Cycle:
         admission = _admission(entry)
         if queue.preemptor is item:
             queue.preemptor = None
+        if entry.replaces is not None:
+            session.release([entry.replaces.id])
         item.place = AWAY
         item.scan = None
         item.reason, item.message = None, ""
@@ -266,6 +234,8 @@ class Cycle:
         victims: tuple[Displaced, ...] = ()
         if outcome == PREEMPTING and entry is not None:
             victims = tuple(Displaced(v.id, v.queue.name if v.queue else "", r) for v, r in entry.targets)
+            if entry.migrates is not None:
+                victims = (*victims, Displaced(entry.migrates.id, queue.name, MIGRATION))
         grant = grant_of(item.admission) if item.admission is not None else None
         explain: Callable[[], Explanation] = partial(plain, message)
         if entry is not None and entry.reasons is not None:
@@ -307,116 +277,3 @@ def _checks_pass(item: Item, queue: Queue, admission: Admission) -> bool:
         if states.get(rule.name) != "Ready":
             return False
     return all(state == "Ready" for state in states.values())
-
-
-class _Process:
-    """Entries of one tree, one after the other, each against what those before it took."""
-
-    def __init__(self, session: Session, nominator: Nominator, tree: Tree) -> None:
-        self._session = session
-        self._nominator = nominator
-        self._tree = tree
-        self._gone: dict[str, Item] = {}  # victims of this cycle
-        self._before: list[str] = []  # who has taken or claimed quota in this cycle
-
-    def entry(self, entry: Entry) -> None:
-        """Decide ``entry``."""
-        rules = self._session.world.strategy
-        if rules.recomputes_overlap and self._overlaps(entry):
-            self._recompute(entry)
-        assignment = entry.assignment
-        if assignment.mode == NO_FIT:
-            entry.back, entry.reason = NO_FIT_AT_ALL, assignment.reason
-            return
-        if assignment.mode == PREEMPT and not entry.targets:
-            entry.back, entry.reason = NO_VICTIMS, "WaitingForQuota"
-            if entry.queue.config.preemption.reclaim_within_cohort != "Any":
-                self._tree.add_all(to_reserve(assignment, self._tree))
-                entry.notes.append("holds back quota from later workloads of this cycle while it waits")
-            return
-        if assignment.mode == PREEMPT and rules.preemption_gates and entry.item.workload.preemption_gates:
-            entry.back, entry.reason = GATED, "AdmissionGated"
-            entry.message = "Workload requires preemption, but it's gated"
-            entry.skipped, entry.item.scan = True, None
-            return
-        if self._overlaps(entry):
-            self._skip(entry, OVERLAPS)
-            return
-        if not self._fits(entry):
-            self._skip(entry, NO_LONGER_FITS)
-            return
-        self._tree.add_all(assignment.amounts)
-        self._before.append(entry.item.id)
-        if assignment.mode == PREEMPT or entry.deferred:
-            self._gone.update({victim.id: victim for victim, _ in entry.targets})
-            entry.back, entry.reason = PENDING_PREEMPTION, "WaitingForPreemptedWorkloads"
-            entry.item.scan = None
-            entry.message = DEFERRED if entry.deferred else ""
-            return
-        entry.taken = True
-
-    def _overlaps(self, entry: Entry) -> bool:
-        return any(victim.id in self._gone for victim, _ in entry.targets)
-
-    def _skip(self, entry: Entry, message: str) -> None:
-        entry.skipped = True
-        entry.message = message
-        entry.notes.append(message)
-        if self._before:
-            entry.notes.append("decided before it in this cycle: " + ", ".join(self._before))
-        entry.reason = "WaitingForQuota"
-        if not self._session.world.strategy.keeps_scan:
-            entry.item.scan = None
-
-    def _fits(self, entry: Entry) -> bool:
-        """Whether the entry fits once all victims of this cycle and its own are gone."""
-        tree = self._tree
-        away = dict(self._gone)
-        away.update({victim.id: victim for victim, _ in entry.targets})
-        for victim in away.values():
-            tree.remove_all(victim.amounts)
-        fits = tree.fits(entry.assignment.amounts)
-        for victim in away.values():
-            tree.add_all(victim.amounts)
-        return fits
-
-    def _recompute(self, entry: Entry) -> None:
-        """Nominate again as if the victims so far were gone, each resource kept to its flavor."""
-        tree = self._tree
-        pinned = {
-            (r.member, resource): c.flavor for r in entry.assignment.sets for resource, c in r.flavors.items()
-        }
-        queues = []
-        for victim in self._gone.values():
-            tree.remove_all(victim.amounts)
-            if victim.queue is not None:
-                queues.append((victim.queue, dict(victim.queue.holders)))
-                del victim.queue.holders[victim.id]
-        assignment, targets = self._nominator.nominate(entry.item, entry.queue, None, pinned)
-        for queue, holders in reversed(queues):
-            queue.holders = holders
-        for victim in self._gone.values():
-            tree.add_all(victim.amounts)
-        entry.assignment, entry.targets = assignment, targets
-        entry.notes.append(
-            "shared victims with a workload decided before it; looked for others with the same flavors"
-        )
-        entry.item.scan = assignment.scan
-        entry.deferred = assignment.mode == FIT
-
-
-def to_reserve(assignment: Assignment, tree: Tree) -> Amounts:
-    """What a head that needs preemption but finds no victims holds back in this cycle.
-
-    Borrowing: up to the borrowing limit; else what is left of nominal. Source: #4809 and the recorded
-    suite ``resources-to-reserve``.
-    """
-    out = []
-    for cell, amount in assignment.amounts:
-        left = tree.nominal[cell] - tree.usage[cell]
-        if assignment.height > 0:
-            limit = tree.limit[cell]
-            out.append((cell, amount if limit is None else min(amount, left + limit)))
-        else:
-            out.append((cell, max(0, min(amount, left))))
-    return out

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from policycheck.systems.kueue.scheduler.session import Session
 
 if TYPE_CHECKING:
-    from policycheck.systems.kueue.scheduler.cycle import Entry
+    from policycheck.systems.kueue.scheduler.entry import Entry
 
 
 class Tournament:

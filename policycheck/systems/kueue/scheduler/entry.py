@@ -1,0 +1,72 @@
+"""A head of one cycle and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from policycheck.systems.kueue.scheduler.assign import Assignment
+from policycheck.systems.kueue.scheduler.explain import Asked
+from policycheck.systems.kueue.scheduler.state import Item, Queue
+from policycheck.systems.kueue.scheduler.victims import Target
+
+MIGRATION = "FlavorMigration"
+# Why a head goes back to its queue.
+GENERIC, FAILED, PENDING_PREEMPTION, NO_FIT_AT_ALL, NO_VICTIMS, MISMATCH, GATED = range(7)
+
+NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+OVERLAPS = "Workload has overlapping preemption targets with another workload"
+DEFERRED = OVERLAPS + ", but will fit after these preemptions complete"
+
+
+class Entry:
+    """One nominated head and what becomes of it."""
+
+    __slots__ = (
+        "assignment",
+        "back",
+        "deferred",
+        "item",
+        "message",
+        "migrates",
+        "notes",
+        "queue",
+        "reason",
+        "reasons",
+        "replaces",
+        "skipped",
+        "taken",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        item: Item,
+        queue: Queue,
+        assignment: Assignment,
+        targets: list[Target],
+        reasons: Asked | None = None,
+    ) -> None:
+        self.item = item
+        self.queue = queue
+        self.assignment = assignment
+        self.targets = targets
+        self.back = GENERIC
+        self.reason: str | None = None
+        self.message = ""
+        self.skipped = False  # failed after nomination: its status is written again
+        self.taken = False  # reserved quota
+        self.deferred = False
+        self.replaces: Item | None = None  # the slice of the same job whose place it takes
+        self.migrates: Item | None = None  # the less favorable variant that makes way
+        self.notes: list[str] = []
+        self.reasons = reasons
+
+
+class Refused(NamedTuple):
+    """A head that was not nominated."""
+
+    item: Item
+    queue: Queue
+    reason: str
+    message: str
+    back: int
