@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from policycheck.source.document import FileReport
+from policycheck.source.tree import DISK, MAGIC, Tree, match
 from policycheck.source.yamldoc import LIMITS, ParsedFile, parse
 
 STDIN = "<stdin>"
@@ -34,17 +33,17 @@ class Expanded(NamedTuple):
     unmatched: tuple[str, ...] = ()
 
 
-def expand(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> Expanded:
+def expand(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES, tree: Tree = DISK) -> Expanded:
     """The files behind files, folders, patterns and ``-``.
 
     Folders are walked for ``suffixes``; a file named by itself is taken whatever its suffix. A file that is
-    reached twice, by a link or by two arguments, is taken once, under the name that sorts first.
+    reached twice, by a link or by two arguments, is taken once, under the name with the fewest steps.
     """
     named: set[str] = set()
     troubles: dict[str, FileReport] = {}
     unmatched = []
     for path in paths:
-        found = _one(path, suffixes)
+        found = _one(path, suffixes, tree)
         for entry in found:
             if isinstance(entry, FileReport):
                 troubles[entry.file] = entry
@@ -53,14 +52,15 @@ def expand(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> Expand
         if not found:
             unmatched.append(path)
     files: dict[str, str] = {}
-    for name in sorted(named):
-        files.setdefault(name if name == STDIN else os.path.realpath(name), name)
+    # A link to a folder above makes names that go round in a circle: those are never the shortest.
+    for name in sorted(named, key=lambda name: (name.count("/"), name)):
+        files.setdefault(name if name == STDIN else tree.real(name), name)
     return Expanded(
-        tuple(files.values()), tuple(troubles[name] for name in sorted(troubles)), tuple(unmatched)
+        tuple(sorted(files.values())), tuple(troubles[name] for name in sorted(troubles)), tuple(unmatched)
     )
 
 
-def walk(folder: str, suffixes: tuple[str, ...] = SUFFIXES) -> Iterator[str | FileReport]:
+def walk(folder: str, suffixes: tuple[str, ...] = SUFFIXES, tree: Tree = DISK) -> Iterator[str | FileReport]:
     """The files of a folder and those beneath it, in no promised order; a report for what can not be read.
 
     Links to folders are followed, each real folder once, so that a link to a parent does not loop.
@@ -69,25 +69,25 @@ def walk(folder: str, suffixes: tuple[str, ...] = SUFFIXES) -> Iterator[str | Fi
     waiting = [(clean(folder), 0)]
     while waiting:
         at, depth = waiting.pop()
-        real = os.path.realpath(at)
+        real = tree.real(at)
         if real in seen or depth > _FOLDER_DEPTH:
             continue
         seen.add(real)
         try:
-            entries = sorted(os.scandir(at), key=lambda entry: entry.name)
+            entries = tree.scan(at)
         except OSError as error:
             yield unreadable(at, error)
             continue
-        for entry in entries:
-            if entry.name.startswith("."):
+        for own, is_folder in entries:
+            if own.startswith("."):
                 continue
-            name = clean(os.path.join(at, entry.name))  # noqa: PTH118 - os.path throughout: pathlib costs start-up
-            if entry.is_dir():
-                if entry.name not in SKIPPED_FOLDERS:
+            name = clean(f"{at}/{own}")
+            if is_folder:
+                if own not in SKIPPED_FOLDERS:
                     waiting.append((name, depth + 1))
-            elif entry.name.endswith(suffixes):
-                report = _why_not(name)
-                yield report or name
+            elif own.endswith(suffixes):
+                why = tree.why_not(name)
+                yield _refused(name, why) if why else name
 
 
 def clean(path: str) -> str:
@@ -132,28 +132,22 @@ def unreadable(file: str, error: OSError) -> FileReport:
     return FileReport(file, "notChecked", None, f"can not be read: {error.strerror or error}", failed=True)
 
 
-def _one(path: str, suffixes: tuple[str, ...]) -> list[str | FileReport]:
+def _one(path: str, suffixes: tuple[str, ...], tree: Tree) -> list[str | FileReport]:
     """What one argument stands for; empty when nothing."""
     if path == "-":
         return [STDIN]
-    if os.path.isdir(path):  # noqa: PTH112 - as above
-        return list(walk(path, suffixes))
-    if os.path.lexists(path):
+    if tree.is_folder(path):
+        return list(walk(path, suffixes, tree))
+    if tree.exists(path):
         name = clean(path)
-        return [_why_not(name, named=True) or name]
+        why = tree.why_not(name, named=True)
+        return [_refused(name, why) if why else name]
     found: list[str | FileReport] = []
-    if glob.has_magic(path):
-        for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207 - as above
-            found.extend(_one(match, suffixes))
+    if MAGIC & set(path):
+        for name in match(path, tree):
+            found.extend(_one(name, suffixes, tree))
     return found
 
 
-def _why_not(file: str, *, named: bool = False) -> FileReport | None:
-    """Why a path is no file to read; pipes are read when the user names them (``<(command)``)."""
-    try:
-        mode = os.stat(file).st_mode  # noqa: PTH116 - as above
-    except OSError as error:
-        return unreadable(file, error)
-    if stat.S_ISREG(mode) or (named and stat.S_ISFIFO(mode)):
-        return None
-    return FileReport(file, "notChecked", None, "can not be read: neither a file nor a folder", failed=True)
+def _refused(file: str, why: str) -> FileReport:
+    return FileReport(file, "notChecked", None, why, failed=True)

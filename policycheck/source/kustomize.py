@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from policycheck.source.files import clean
 from policycheck.source.text import TextError
+from policycheck.source.tree import DISK, Tree
 from policycheck.source.yamldoc import load_values
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -27,16 +28,16 @@ class Kustomization(NamedTuple):
     problem: str = ""  # why it could not be read; then it names nothing
 
 
-def kustomization_file(folder: str) -> str | None:
+def kustomization_file(folder: str, tree: Tree = DISK) -> str | None:
     """The kustomization file of a folder, if it has one."""
     for name in NAMES:
         path = clean(os.path.join(folder, name))  # noqa: PTH118 - os.path throughout: pathlib costs start-up
-        if os.path.isfile(path):  # noqa: PTH113 - as above
+        if tree.is_file(path):
             return path
     return None
 
 
-def read_kustomization(file: str, read: Callable[[str], bytes]) -> Kustomization:
+def read_kustomization(file: str, read: Callable[[str], bytes], tree: Tree = DISK) -> Kustomization:
     """What a kustomization file names. Remote references and missing files are left out."""
     folder = os.path.dirname(file) or "."  # noqa: PTH120 - as above
     try:
@@ -50,9 +51,9 @@ def read_kustomization(file: str, read: Callable[[str], bytes]) -> Kustomization
             if "\n" in named or "://" in named or "?ref=" in named or named.startswith("git@"):
                 continue
             path = clean(os.path.join(folder, named))  # noqa: PTH118 - as above
-            if os.path.isdir(path):  # noqa: PTH112 - as above
+            if tree.is_folder(path):
                 folders[path] = None
-            elif os.path.isfile(path):  # noqa: PTH113 - as above
+            elif tree.is_file(path):
                 files[path] = None
     is_component = any(value.get("kind") == "Component" for value in values)
     return Kustomization(folder, file, tuple(folders), tuple(files), is_component)

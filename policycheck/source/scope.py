@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 from policycheck.source.document import FileReport
 from policycheck.source.files import Reader, clean, expand
 from policycheck.source.kustomize import Kustomization, kustomization_file, read_kustomization
+from policycheck.source.tree import DISK, Tree
 
 ReadBytes = Callable[[str], bytes]
 
@@ -93,33 +94,43 @@ class Rendered(NamedTuple):
     reports: tuple[FileReport, ...]
 
 
+class _Place(NamedTuple):
+    """Where names are looked up, and how files are read."""
+
+    read: ReadBytes
+    tree: Tree
+
+
 def plan(
-    paths: Sequence[str], clusters: Iterable[NamedCluster] = (), read: ReadBytes | None = None
+    paths: Sequence[str],
+    clusters: Iterable[NamedCluster] = (),
+    read: ReadBytes | None = None,
+    tree: Tree = DISK,
 ) -> tuple[ScopePlan, ...]:
     """The scopes of a run, in the order of their paths; every file that ``paths`` stand for is in one.
 
     A named cluster is in the run when one of its files is; the files of it that ``paths`` leave out are its
     context. Paths that stand for nothing make no scope (``files.expand`` tells them).
     """
-    read = read or Reader()
-    folders = list(dict.fromkeys(clean(p) for p in paths if os.path.isdir(p)))  # noqa: PTH112 - as in files.py
-    loose = [p for p in paths if not os.path.isdir(p)]  # noqa: PTH112 - as in files.py
-    asked = expand(paths)
+    place = _Place(read or Reader(), tree)
+    folders = list(dict.fromkeys(clean(p) for p in paths if tree.is_folder(p)))
+    loose = [p for p in paths if not tree.is_folder(p)]
+    asked = expand(paths, tree=tree)
     scopes: list[ScopePlan] = []
     taken: set[str] = set()
     for cluster in clusters:
-        mine = expand(cluster.paths)
+        mine = expand(cluster.paths, tree=tree)
         if not set(mine.files) & set(asked.files):
             continue
         taken.update(mine.files)
-        scopes.append(_named(cluster, mine.files, frozenset(asked.files), mine.troubles, read))
+        scopes.append(_named(cluster, mine.files, frozenset(asked.files), mine.troubles, place))
     # A folder inside another one that is named too is a scope of its own.
     for folder in folders:
         inner = [f for f in folders if f != folder and _is_below(f, folder)]
-        found = expand([folder])
+        found = expand([folder], tree=tree)
         files = [f for f in found.files if f not in taken and not any(_is_below(f, i) for i in inner)]
-        scopes.extend(_folder(folder, files, found.troubles, read))
-    found = expand(loose)
+        scopes.extend(_folder(folder, files, found.troubles, place))
+    found = expand(loose, tree=tree)
     files = [f for f in found.files if f not in taken and not any(_is_below(f, i) for i in folders)]
     if files or found.troubles:
         scopes.append(ScopePlan("", tuple(files), reports=found.troubles))
@@ -162,11 +173,11 @@ def _named(
     mine: tuple[str, ...],
     asked: frozenset[str],
     troubles: tuple[FileReport, ...],
-    read: ReadBytes,
+    place: _Place,
 ) -> ScopePlan:
-    bundles, rest, reports = _bundles(mine, read)
-    inventory = expand(cluster.inventory, (".yaml", ".yml", ".json", ".csv"))
-    context = expand(cluster.context)
+    bundles, rest, reports = _bundles(mine, place)
+    inventory = expand(cluster.inventory, (".yaml", ".yml", ".json", ".csv"), place.tree)
+    context = expand(cluster.context, tree=place.tree)
     own = [f for f in rest if f in asked and f not in inventory.files]
     beside = [f for f in rest if f not in asked and f not in inventory.files]
     return ScopePlan(
@@ -182,10 +193,10 @@ def _named(
 
 
 def _folder(
-    folder: str, files: list[str], troubles: tuple[FileReport, ...], read: ReadBytes
+    folder: str, files: list[str], troubles: tuple[FileReport, ...], place: _Place
 ) -> list[ScopePlan]:
     """The scopes of one folder: its bundles, and what is left."""
-    bundles, rest, reports = _bundles(files, read)
+    bundles, rest, reports = _bundles(files, place)
     scopes = [ScopePlan(b.folder, (), (b,), is_named=True) for b in bundles]
     reports = (*troubles, *reports)
     if rest or reports or not scopes:
@@ -195,7 +206,7 @@ def _folder(
     return [scope for scope in scopes if scope.files or scope.bundles or scope.reports]
 
 
-def _bundles(files: Iterable[str], read: ReadBytes) -> tuple[list[Bundle], list[str], tuple[FileReport, ...]]:
+def _bundles(files: Iterable[str], place: _Place) -> tuple[list[Bundle], list[str], tuple[FileReport, ...]]:
     """The bundles among files, the files that belong to none, and the kustomizations that can not be built."""
     rest = list(files)
     bundles: list[Bundle] = []
@@ -205,16 +216,14 @@ def _bundles(files: Iterable[str], read: ReadBytes) -> tuple[list[Bundle], list[
         inside = [f for f in rest if _is_below(f, home)]
         bundles.append(Bundle(home, "chart", clean(f"{home}/Chart.yaml"), tuple(inside)))
         rest = [f for f in rest if f not in set(inside)]
-    made, owned, reports = _kustomizations(rest, read)
+    made, owned, reports = _kustomizations(rest, place)
     bundles.extend(made)
     # A base may be a chart of ours that a kustomization inflates; it stays a chart as well.
     return sorted(bundles), [f for f in rest if f not in owned], reports
 
 
-def _kustomizations(
-    files: list[str], read: ReadBytes
-) -> tuple[list[Bundle], set[str], tuple[FileReport, ...]]:
-    known = _known(files, read)
+def _kustomizations(files: list[str], place: _Place) -> tuple[list[Bundle], set[str], tuple[FileReport, ...]]:
+    known = _known(files, place)
     used = {folder for k in known.values() for folder in k.folders if folder != k.folder}
     leaves = [k for f, k in sorted(known.items()) if f not in used and not k.is_component]
     bundles, owned = [], set()
@@ -243,17 +252,17 @@ def _kustomizations(
     return bundles, owned, tuple(reports)
 
 
-def _known(files: Iterable[str], read: ReadBytes) -> dict[str, Kustomization]:
+def _known(files: Iterable[str], place: _Place) -> dict[str, Kustomization]:
     """The kustomizations in the folders of ``files``, and those that they use, wherever these lie."""
     known: dict[str, Kustomization] = {}
     waiting = sorted({_dir(f) for f in files}, reverse=True)
     seen = set(waiting)
     while waiting:
         folder = waiting.pop()
-        file = kustomization_file(folder)
+        file = kustomization_file(folder, place.tree)
         if file is None:
             continue
-        known[folder] = read_kustomization(file, read)
+        known[folder] = read_kustomization(file, place.read, place.tree)
         new = [f for f in known[folder].folders if f not in seen]
         seen.update(new)
         waiting.extend(new)
