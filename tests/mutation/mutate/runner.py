@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     expected: frozenset[str]
     loud: tuple[str, ...]  # new at warning or error
     quiet: tuple[str, ...]  # new as information
-    unread: bool  # a file is no longer checked, or in part only, and the report says so
+    unread: bool  # the report says that a file, or a rule's question, is no longer checked
     errors: tuple[str, ...]  # rules that raised
 
     @property
@@ -52,7 +52,7 @@ class Bench(NamedTuple):
     world: World
     mutants: dict[str, Mutant]
     findings: Counter[Key]
-    unchecked: frozenset[str]
+    unchecked: frozenset[tuple[str, str]]
 
 
 def lint(world: World, changed: dict[str, str]) -> LintResult:
@@ -85,8 +85,10 @@ def _key(finding: Finding) -> Key:
     return (finding.rule, str(finding.object), finding.path)
 
 
-def _unchecked(result: LintResult) -> frozenset[str]:
-    return frozenset(report.file for report in result.files if report.state != "checked")
+def _unchecked(result: LintResult) -> frozenset[tuple[str, str]]:
+    """Files, and questions of rules, that the report says were not checked."""
+    files = {(report.file, report.why) for report in result.files if report.state != "checked"}
+    return frozenset(files | {(skip.rule, skip.why) for skip in result.skipped})
 
 
 def run_one(name: str, everywhere: bool = False) -> Outcome:
