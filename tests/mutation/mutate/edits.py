@@ -289,6 +289,16 @@ def both(*makes: Make) -> Make:
     return make
 
 
+def given(first: Make, make: Make) -> Make:
+    """Every place of an operator, in a base that is another one in a place of its own."""
+
+    def combined(world: World) -> Iterator[Edit]:
+        before = next(first(world))
+        yield from (Edit(f"{e.place} given {before.place}", e.changes + before.changes) for e in make(world))
+
+    return combined
+
+
 def many(*makes: Make) -> Make:
     """The places of several, one after the other."""
     return lambda world: (e for m in makes for e in m(world))

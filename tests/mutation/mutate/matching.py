@@ -11,8 +11,10 @@ from mutate.edits import (
     QUEUE_LABEL,
     WORKLOADS,
     Operator,
+    configured,
     drop,
     each,
+    given,
     many,
     named,
     on,
@@ -66,6 +68,9 @@ def _foreign_namespace(world: Any) -> Any:
             yield Edit(label(it), ((ref, on(lambda o: o["metadata"].update(namespace="team-foundation"))),))
 
 
+UNMANAGED = configured(
+    "manageJobsWithoutQueueName false", lambda c: c.update(manageJobsWithoutQueueName=False)
+)
 OUTSIDE = ("outside-queue",)
 OPERATORS = (
     Operator(
@@ -205,6 +210,20 @@ OPERATORS = (
         OUTSIDE,
         drop(KINDS, QUEUE_LABEL),
         10,
+    ),
+    Operator(
+        "queue-label-dropped-unmanaged",
+        "kueue Part 2 #41; systems M68",
+        "no queue label, where such workloads are left alone: they run beside the quota",
+        OUTSIDE,
+        given(UNMANAGED, drop(KINDS, QUEUE_LABEL)),
+    ),
+    Operator(
+        "queue-label-on-template-unmanaged",
+        "kueue Part 2 #41",
+        "the label on the pod template alone, where workloads without one are left alone",
+        ("label-on-template",),
+        given(UNMANAGED, each(KINDS, _has_template, _to_template)),
     ),
     Operator(
         "queue-label-misspelt",

@@ -239,6 +239,14 @@ OPERATORS = (
         cell("cpu", lambda c: _quota(c, f"{c['nominalQuota']}m")),
     ),
     Operator(
+        "quota-placeholder",
+        "kueue Part 2 #1, #6",
+        "a number that stands for no number, in a pool that has one",
+        ("placeholder", "guarantees-beyond-hardware"),
+        cell(GPU, set_to(1_000_000)),
+        3,
+    ),
+    Operator(
         "gpu-in-millis",
         "kueue Part 2 #6",
         "GPUs 8 written as 8m: rounded up to one",

@@ -79,6 +79,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "nothing-to-borrow": ("nothing-shared-in-cohort", "lone-cohort"),
     "outside-queue": ("gpu-workload-outside-queue", "gpu-service-outside-queue"),
     "owner-missing": ("owner-missing",),
+    "placeholder": ("placeholder-quota",),
     "plugin-config": (),
     "plugin-sharing": (),
     "pod-group": (),
