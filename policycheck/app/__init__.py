@@ -14,9 +14,11 @@ from policycheck.app.book import rulebook, systems
 from policycheck.app.gather import Gathered, Sources, gather
 from policycheck.app.linked import linked
 from policycheck.model.cluster import Cluster
+from policycheck.source.tree import Listing
 
 if TYPE_CHECKING:
-    from policycheck.lint.finding import LintResult, RuleError
+    from policycheck.app.before import Past
+    from policycheck.lint.finding import LintResult, RuleError, SkippedRule
     from policycheck.lint.rulebook import Rulebook
     from policycheck.lint.settings import Settings, Target
     from policycheck.source.document import Span
@@ -35,8 +37,14 @@ def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
 
 
 def lint(sources: Sources, settings: Settings) -> LintResult:
-    """Every chosen rule over every scope."""
-    return _lint(gather(sources, settings), sources, settings)
+    """Every chosen rule over every scope; with an earlier state only what is new against that."""
+    if sources.before is None:
+        return _lint(gather(sources, settings), sources, settings)
+    from policycheck.app.before import only_new, past
+
+    earlier = gather(sources.before, settings)
+    known = _lint(earlier, sources.before, settings)
+    return only_new(_lint(gather(sources, settings), sources, settings, past(earlier)), known)
 
 
 def lint_texts(
@@ -45,10 +53,16 @@ def lint_texts(
     *,
     inventory: Mapping[str, str] | None = None,
     context: Mapping[str, str] | None = None,
+    crds: Mapping[str, str] | None = None,
+    before: Mapping[str, str] | None = None,
     today: str = TODAY_IN_TEXTS,
 ) -> LintResult:
-    """The same over texts in memory, as one scope: rule examples, tests, the webhook."""
-    held = {**texts, **(inventory or {}), **(context or {})}
+    """The same over texts in memory, as one scope: rule examples, tests, the webhook.
+
+    ``before`` are the texts as they were; then only what is new against them is found.
+    """
+    beside = {**(inventory or {}), **(context or {}), **(crds or {})}
+    held = {**texts, **beside}
     sources = Sources(
         paths=tuple(texts),
         read=lambda name: held[name].encode(),
@@ -57,22 +71,38 @@ def lint_texts(
         targets=settings.target,
         rules=settings.rules,
         today=today,
+        crds=tuple(crds or ()),
+        tree=Listing(held),
         in_memory=True,
     )
-    return _lint(gather(sources, settings), sources, settings)
+    if before is not None:
+        old = {**before, **beside}
+        earlier = sources._replace(
+            paths=tuple(before), read=lambda name: old[name].encode(), tree=Listing(old)
+        )
+        sources = sources._replace(before=earlier)
+    return lint(sources, settings)
 
 
-def _lint(scopes: tuple[Gathered, ...], sources: Sources, settings: Settings) -> LintResult:
+def _lint(
+    scopes: tuple[Gathered, ...], sources: Sources, settings: Settings, before: Past | None = None
+) -> LintResult:
+    from policycheck.app.definition import hold
     from policycheck.app.suppression import suppressions
     from policycheck.app.target import targets_of
     from policycheck.lint import runner
     from policycheck.source.spans import Spans
 
     book = rulebook(sources.rules)
-    clusters = tuple(linked(scope) for scope in scopes)
     targets: dict[str, Mapping[str, Target]] = {
         scope.name: targets_of(scope, (*scope.targets, *sources.targets)) for scope in scopes
     }
+    idle: list[tuple[str, str]] = []  # scope, and what of a definition could not be evaluated
+    if sources.crds or before:
+        held = [hold(scope, before or {}, targets[scope.name]) for scope in scopes]
+        scopes = tuple(one.scope for one in held)
+        idle = [(one.scope.name, what) for one in held for what in one.idle]
+    clusters = tuple(linked(scope) for scope in scopes)
     spans = Spans(lambda file: _bytes(scopes, file, sources.read))
     job = runner.Job(
         clusters=clusters,
@@ -84,6 +114,7 @@ def _lint(scopes: tuple[Gathered, ...], sources: Sources, settings: Settings) ->
         texts={i: t for scope in scopes for i, t in scope.texts.items()},
         suppressions=suppressions(scopes, spans, sources.read),
         today=sources.today,
+        skipped=_not_evaluated(book, idle),
     )
     result = runner.run(job)
     files = {report.file: report for scope in scopes for report in scope.files}
@@ -97,6 +128,13 @@ def _problems(book: Rulebook) -> tuple[RuleError, ...]:
     from policycheck.lint.finding import RuleError
 
     return tuple(RuleError(problem.file, str(problem)) for problem in book.problems)
+
+
+def _not_evaluated(book: Rulebook, idle: list[tuple[str, str]]) -> tuple[SkippedRule, ...]:
+    from policycheck.lint.finding import SkippedRule
+
+    speaking = [rule.id for rule in book.rules if "failed-rule" in rule.troubles] or ["--crds"]
+    return tuple(dict.fromkeys(SkippedRule(speaking[0], what, scope) for scope, what in idle))
 
 
 def _bytes(scopes: tuple[Gathered, ...], file: str, read: Callable[[str], bytes]) -> bytes:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from policycheck.app.definition import definitions
 from policycheck.app.plan import Part, parts
 from policycheck.model.cluster import Entry
+from policycheck.model.facts import Facts
 from policycheck.model.inventory import Inventory
 from policycheck.model.origin import DocumentId, Origin
 from policycheck.source.document import Document, FileReport, TextTrouble
 from policycheck.source.files import load as load_file
 from policycheck.source.scope import Render
 from policycheck.source.suppress import MARK
+from policycheck.source.tree import DISK, Tree
 from policycheck.source.yamldoc import ParsedFile, parse
 from policycheck.systems import registry
 
 if TYPE_CHECKING:
     from policycheck.lint.settings import Settings
+    from policycheck.systems.crds import Crds
 
 _MARK = MARK.encode()
 HARDWARE = frozenset({"Node", "Pod", "DaemonSet", "ResourceSlice", "Namespace"})
@@ -34,7 +38,10 @@ class Sources(NamedTuple):
     rules: tuple[str, ...] = ()  # folders of the user's own rules
     render: Render | None = None  # a kustomization or chart folder to manifests
     today: str = ""  # ISO date, for suppressions that end
+    crds: tuple[str, ...] = ()  # CustomResourceDefinitions to validate with
+    tree: Tree = DISK  # where names are looked up
     in_memory: bool = False  # names are no files: nothing is looked up on disk
+    before: Sources | None = None  # the same at an earlier time: only what is new since is reported
 
 
 class Gathered(NamedTuple):
@@ -51,6 +58,7 @@ class Gathered(NamedTuple):
     rendered: Mapping[str, bytes] = {}
     is_named: bool = False  # a cluster, kustomization or chart: two contents of one object are an error
     marked: frozenset[str] = frozenset()  # files whose text mentions us: they may hold suppressions
+    crds: Crds | None = None  # the user's definitions, the same for all scopes
 
     @property
     def by_id(self) -> Mapping[DocumentId, Entry]:
@@ -61,8 +69,9 @@ class Gathered(NamedTuple):
 class _Shelf:
     """Every file parsed once, whichever scopes it is in."""
 
-    def __init__(self, read: Callable[[str], bytes]) -> None:
+    def __init__(self, read: Callable[[str], bytes], crds: Crds | None) -> None:
         self.read = read
+        self.crds = crds
         self.kept: dict[str, ParsedFile] = {}
         self.facts: dict[DocumentId, Entry] = {}
         self.marked: set[str] = set()
@@ -88,8 +97,8 @@ class _Shelf:
 
 
 def gather(sources: Sources, settings: Settings) -> tuple[Gathered, ...]:
-    """Every scope that the paths and the settings make, read."""
-    shelf = _Shelf(sources.read)
+    """Every scope that the paths and the settings make, read. Raises DefinitionError."""
+    shelf = _Shelf(sources.read, definitions(sources.crds, sources.read, sources.tree))
     return tuple(_gather(part, shelf) for part in _parts(sources, settings))
 
 
@@ -102,7 +111,7 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
     for name in part.files:
         found = parsed[name] = shelf.file(name, part.rendered)
         made = [(d, shelf.entry(d, reported=True)) for d in found.documents]
-        reports.append(account(found.report, made))
+        reports.append(account(found.report, made, shelf.crds))
         for document, entry in made:
             entries[document.id] = entry
             documents[document.id] = document
@@ -116,7 +125,9 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
             continue
         if name not in parsed:
             reports.append(
-                account(found.report, [(d, shelf.entry(d, reported=False)) for d in found.documents])
+                account(
+                    found.report, [(d, shelf.entry(d, reported=False)) for d in found.documents], shelf.crds
+                )
             )
         for document in found.documents:
             entries.setdefault(document.id, shelf.entry(document, reported=False))
@@ -140,6 +151,7 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
         part.rendered,
         part.is_named,
         frozenset(name for name in part.files if name in shelf.marked),
+        shelf.crds,
     )
 
 
@@ -147,9 +159,11 @@ def _holds_objects(parsed: ParsedFile) -> bool:
     return any(d.value.get("kind") in HARDWARE for d in parsed.documents)
 
 
-def account(report: FileReport, entries: Iterable[tuple[Document, Entry]]) -> FileReport:
-    """The account of a file, with the kinds that no system reads: those are not checked."""
-    unread = [(d.line, e.facts) for d, e in entries if not e.facts.system]
+def account(
+    report: FileReport, entries: Iterable[tuple[Document, Entry]], crds: Crds | None = None
+) -> FileReport:
+    """The account of a file, with the kinds that no system and no definition knows: those are not checked."""
+    unread = [(d.line, e.facts) for d, e in entries if not e.facts.system and not _defined(e.facts, crds)]
     if not unread or report.state == "notChecked":
         return report
     kinds = sorted({f.key.kind or "an object without kind" for _, f in unread})
@@ -160,6 +174,10 @@ def account(report: FileReport, entries: Iterable[tuple[Document, Entry]]) -> Fi
     if report.state == "checked":
         return report._replace(state="partly", line=unread[0][0], why=why)
     return report._replace(why=f"{report.why}; {why}")
+
+
+def _defined(facts: Facts, crds: Crds | None) -> bool:
+    return crds is not None and crds.has(facts.key.group, facts.key.kind)
 
 
 def _parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:

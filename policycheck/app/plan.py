@@ -34,8 +34,8 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     """Every scope of the run. Context and inventory of the command line go to all of them; a cluster of
     the settings that has an inventory of its own keeps to that.
     """
-    context = expand(sources.context)
-    inventory = expand(sources.inventory, _HARDWARE_FILES)
+    context = expand(sources.context, tree=sources.tree)
+    inventory = expand(sources.inventory, _HARDWARE_FILES, sources.tree)
     loose = tuple(
         FileReport(argument, "notChecked", None, "no such file", failed=True)
         for argument in (*context.unmatched, *inventory.unmatched)
@@ -43,13 +43,13 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     shared = (*context.troubles, *inventory.troubles, *loose)
     beside = frozenset(inventory.files)
     made = []
-    for scope in plan(sources.paths, settings.clusters, sources.read):
+    for scope in plan(sources.paths, settings.clusters, sources.read, sources.tree):
         own = _part(scope, sources, beside, settings.exclude)
         hardware = own.inventory or inventory.files
         more = tuple(f for f in context.files if f not in own.files and f not in own.context)
         reports = _once((*own.reports, *shared))
         made.append(own._replace(inventory=hardware, context=(*own.context, *more), reports=reports))
-    unmatched = expand(sources.paths).unmatched
+    unmatched = expand(sources.paths, tree=sources.tree).unmatched
     if unmatched:
         missing = tuple(FileReport(a, "notChecked", None, UNMATCHED, failed=True) for a in unmatched)
         made.append(Part("", (), reports=missing))

@@ -25,6 +25,8 @@ class LintTexts(Protocol):
         *,
         inventory: Mapping[str, str] | None = None,
         context: Mapping[str, str] | None = None,
+        crds: Mapping[str, str] | None = None,
+        before: Mapping[str, str] | None = None,
     ) -> LintResult:
         """Findings of the rules that ``settings`` select, with ``settings.rules`` as own folders."""
 
@@ -81,6 +83,8 @@ def run_example(rule: Rule, example: ExampleModel, lint_texts: LintTexts, settin
         _settings_for(rule, example, settings),
         inventory={"inventory.yaml": example.inventory} if example.inventory else None,
         context={"context.yaml": example.context} if example.context else None,
+        crds={"crds.yaml": example.crds} if example.crds else None,
+        before={"example.yaml": example.before} if example.before else None,
     )
     lines = [f"! {error.why}" for error in result.errors if error.rule == rule.id]
     skips = [skip.why for skip in result.skipped if skip.rule == rule.id]

@@ -89,4 +89,5 @@ class LintResult(NamedTuple):
     targets: Mapping[str, TargetUsed]
     documents: int
     scopes: tuple[str, ...] = ()
+    known: int = 0  # findings that were there before, and are left out
     notes: tuple[str, ...] = ()  # anything the user should know: an assumed version, a cut

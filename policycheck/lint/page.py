@@ -72,10 +72,10 @@ def _example(title: str, example: ExampleModel) -> str:
     note = f": {example.note}" if example.note else ""
     found = f" at {', '.join(f'`{f}`' for f in example.findings)}" if example.findings else ""
     text = f"{title}{found}{note}\n\n```yaml\n{example.manifest.rstrip()}\n```"
-    for name in ("inventory", "context"):
+    for name in ("before", "crds", "inventory", "context"):
         beside = getattr(example, name)
         if beside:
-            text += f"\n\nwith {name}\n\n```yaml\n{beside.rstrip()}\n```"
+            text += f"\n\n{'which was' if name == 'before' else f'with {name}'}\n\n```yaml\n{beside.rstrip()}\n```"
     return text
 
 

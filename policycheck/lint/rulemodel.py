@@ -39,6 +39,8 @@ class ExampleModel(BaseModel):
     findings: list[Position] = []
     inventory: str = ""
     context: str = ""
+    crds: str = ""  # CustomResourceDefinitions to validate with
+    before: str = ""  # the manifest as it was: only what is new against it is found
     params: dict[str, Any] = {}
     target: dict[str, str] = {}
     cluster: str = ""  # the name of the cluster whose documents these are; "" leaves it open

@@ -49,6 +49,7 @@ class Job(NamedTuple):
     texts: Mapping[DocumentId, tuple[TextTrouble, ...]] = {}
     suppressions: tuple[Suppression, ...] = ()
     today: str = ""
+    skipped: tuple[SkippedRule, ...] = ()  # what could not be decided before any rule ran
 
 
 class _Draft(NamedTuple):
@@ -69,7 +70,7 @@ def run(job: Job) -> LintResult:
     outcomes = [(cluster, _run_cluster(cluster, chosen.rules, job)) for cluster in job.clusters]
     errors = [RuleError("settings", what) for what in complaints(job.rulebook, job.settings)]
     errors.extend(error for _, outcome in outcomes for error in outcome.errors)
-    skipped = [skip for _, outcome in outcomes for skip in outcome.skipped]
+    skipped = [*job.skipped, *(skip for _, outcome in outcomes for skip in outcome.skipped)]
     # Sorted by file, so that each file with findings is looked into once.
     raw = [(cluster, hit) for cluster, outcome in outcomes for hit in outcome.hits]
     raw.sort(key=lambda pair: (pair[1].hit.id, pair[0].scope, pair[1].rule.id))

@@ -51,6 +51,7 @@ def as_dict(result: LintResult) -> dict[str, Any]:
             "warnings": counts.warnings,
             "infos": counts.infos,
             "suppressed": counts.suppressed,
+            "knownBefore": counts.known,
         },
     }
 

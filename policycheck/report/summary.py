@@ -21,6 +21,7 @@ class Counts(NamedTuple):
     suppressed: int
     documents: int
     files: int  # checked, wholly or partly
+    known: int = 0  # findings left out, since they were there before
 
     @property
     def findings(self) -> int:
@@ -49,6 +50,7 @@ def count(result: LintResult) -> Counts:
         len(result.suppressed),
         result.documents,
         files,
+        result.known,
     )
 
 
@@ -66,6 +68,8 @@ def headline(counts: Counts, dot: str = " · ") -> str:
     parts = [", ".join(found) or "no findings"]
     if counts.suppressed:
         parts.append(f"{counts.suppressed:,} suppressed")
+    if counts.known:
+        parts.append(f"{counts.known:,} known before")
     parts.append(f"{plural(counts.documents, 'object')} in {plural(counts.files, 'file')}")
     return dot.join(parts)
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policycheck.model.cluster import Linker
-from policycheck.model.facts import Facts
+from policycheck.model.facts import Facts, Trouble
 from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import Table
+
+if TYPE_CHECKING:
+    from policycheck.lint.settings import Target as Said
 
 SYSTEMS = ("core", "ray", "jobs", "kueue")  # in the order in which they are linked
 # Kinds that hand values to a chart, which may hold a system's configuration.
@@ -63,6 +66,21 @@ def read(value: Mapping[str, Any]) -> Facts:
         if carried is not None:
             return carried
     return _unread(value, group, kind, version)
+
+
+def transitions(facts: Facts, old: Facts, targets: Mapping[str, Said]) -> Iterator[Trouble]:
+    """Why an update of ``old`` to ``facts`` is refused where creating it would not be, as ``bad-transition``."""
+    if not (facts.typed and old.typed):
+        return
+    from policycheck.systems.kueue.target import Target, parse_version
+    from policycheck.systems.kueue.validate import problems
+
+    said = targets.get("kueue")
+    target = Target(parse_version(said.version), said.gates, said.assumed) if said else Target()
+    alone = {(trouble.code, trouble.path) for trouble in problems(facts, None, target)}
+    for trouble in problems(facts, old, target):
+        if (trouble.code, trouble.path) not in alone:
+            yield trouble._replace(code="bad-transition")
 
 
 def _unread(value: Mapping[str, Any], group: str, kind: str, version: str) -> Facts:

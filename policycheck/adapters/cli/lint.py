@@ -148,7 +148,8 @@ def merge(settings: Settings, request: Request) -> Settings:
         if (value := getattr(request, name))
     }
     added = {
-        name: getattr(settings, name) + getattr(request, name) for name in ("ignore", "context", "rules")
+        name: getattr(settings, name) + getattr(request, name)
+        for name in ("ignore", "context", "rules", "crds")
     }
     return settings._replace(**changed, **added)
 
@@ -169,7 +170,6 @@ def _refuse(request: Request) -> None:
     common.later("--unsafe-fixes", request.unsafe_fixes)
     common.later("--diff", request.diff)
     common.later("--new-from", request.new_from)
-    common.later("--crds", request.crds)
     for inventory in request.inventory:
         common.later("--inventory cluster:CONTEXT", inventory.startswith("cluster:"))
 
@@ -186,6 +186,7 @@ def _sources(
         rules=settings.rules,
         render=_render,
         today=common.today(),
+        crds=settings.crds,
     )
 
 

@@ -72,8 +72,9 @@ class Crds:
         """Whatever the API server would refuse or drop; nothing for a kind without definition.
 
         ``old`` is the object as it was, for rules about changes; it is used when it has the same
-        version. Codes: those of the field tables, and ``failed-rule``, ``bad-transition``,
-        ``not-evaluated`` (a rule with functions that only an API server has).
+        version. Codes: those of the field tables, and ``version-not-served``, ``version-deprecated``,
+        ``failed-rule``, ``bad-transition``, ``not-evaluated`` (a rule with functions that only an API
+        server has).
         """
         group, _, version = text(value.get("apiVersion")).rpartition("/")
         kind = text(value.get("kind"))
@@ -84,9 +85,9 @@ class Crds:
         if found is None or not found.served:
             names = ", ".join(name for name, one in served.items() if one.served) or "none"
             say = f"{group} has no version {version!r} of {kind}; served are {names}"
-            return (Trouble("dead-version", ("apiVersion",), say),)
+            return (Trouble("version-not-served", ("apiVersion",), say),)
         troubles = (
-            [Trouble("deprecated-version", ("apiVersion",), found.deprecation)] if found.deprecation else []
+            [Trouble("version-deprecated", ("apiVersion",), found.deprecation)] if found.deprecation else []
         )
         made = clean(found.schema, value)
         errors = self._schema_errors((group, kind, version), found.schema, made)

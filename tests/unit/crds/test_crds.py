@@ -185,8 +185,8 @@ def test_message_expressions_speak_of_values():
 
 def test_versions():
     crds = load([crd(obj())])
-    assert [t.code for t in crds.check(widget({}, "v0"))] == ["dead-version"]
-    assert [t.code for t in crds.check(widget({}, "v9"))] == ["dead-version"]
+    assert [t.code for t in crds.check(widget({}, "v0"))] == ["version-not-served"]
+    assert [t.code for t in crds.check(widget({}, "v9"))] == ["version-not-served"]
     assert crds.check({"apiVersion": "other.org/v1", "kind": "Widget"}) == ()
     assert (len(crds), crds.has("example.org", "Widget")) == (1, True)
 
