@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.book import rulebook, systems
-from policycheck.app.gather import Gathered, Sources, gather
+from policycheck.app.gather import Gathered, Shared, Sources, gather
 from policycheck.app.linked import linked
 from policycheck.model.cluster import Cluster
 from policycheck.source.tree import Listing
@@ -42,9 +42,11 @@ def lint(sources: Sources, settings: Settings) -> LintResult:
         return _lint(gather(sources, settings), sources, settings)
     from policycheck.app.before import only_new, past
 
-    earlier = gather(sources.before, settings)
+    shared = Shared()
+    earlier = gather(sources.before, settings, shared)
     known = _lint(earlier, sources.before, settings)
-    return only_new(_lint(gather(sources, settings), sources, settings, past(earlier)), known)
+    now = gather(sources, settings, shared)
+    return only_new(_lint(now, sources, settings, past(earlier)), known)
 
 
 def lint_texts(

@@ -44,17 +44,12 @@ def changed_from(entry: Entry, scope: str, before: Past) -> OldObject | None:
 
     The same scope goes first, then the same file: clusters may have objects of one name.
     """
-    known = before.get(entry.facts.key, ())
-    if not entry.facts.key.name or any(old.digest == entry.origin.digest for old in known):
+    near = before.get(entry.facts.key, ()) if entry.facts.key.name else ()
+    near = tuple(old for old in near if old.scope == scope) or near
+    near = tuple(old for old in near if old.file == entry.origin.id.file) or near
+    if len({old.digest for old in near}) != 1 or near[0].digest == entry.origin.digest:
         return None
-    for near in (
-        [old for old in known if old.scope == scope],
-        [old for old in known if old.file == entry.origin.id.file],
-        known,
-    ):
-        if len({old.digest for old in near}) == 1:
-            return near[0]
-    return None
+    return near[0]
 
 
 def only_new(result: LintResult, earlier: LintResult) -> LintResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,7 @@ from policycheck.model.inventory import Inventory
 from policycheck.model.origin import DocumentId, Origin
 from policycheck.source.document import Document, FileReport, TextTrouble
 from policycheck.source.files import load as load_file
+from policycheck.source.files import unreadable
 from policycheck.source.scope import Render
 from policycheck.source.suppress import MARK
 from policycheck.source.tree import DISK, Tree
@@ -66,21 +68,42 @@ class Gathered(NamedTuple):
         return {entry.origin.id: entry for entry in self.entries}
 
 
+class Shared:
+    """What was parsed and read of files that two states have alike."""
+
+    def __init__(self) -> None:
+        self.parsed: dict[tuple[str, bytes], ParsedFile] = {}
+        self.facts: dict[tuple[DocumentId, str], Entry] = {}
+
+
 class _Shelf:
     """Every file parsed once, whichever scopes it is in."""
 
-    def __init__(self, read: Callable[[str], bytes], crds: Crds | None) -> None:
+    def __init__(self, read: Callable[[str], bytes], crds: Crds | None, shared: Shared | None) -> None:
         self.read = read
         self.crds = crds
+        self.shared = shared
         self.kept: dict[str, ParsedFile] = {}
-        self.facts: dict[DocumentId, Entry] = {}
+        self.facts: dict[tuple[DocumentId, str], Entry] = {} if shared is None else shared.facts
         self.marked: set[str] = set()
 
     def file(self, name: str, rendered: Mapping[str, bytes]) -> ParsedFile:
         if name not in self.kept:
             held = rendered.get(name)
-            self.kept[name] = load_file(name, self._read) if held is None else parse(name, held)
+            self.kept[name] = self._load(name) if held is None else parse(name, held)
         return self.kept[name]
+
+    def _load(self, name: str) -> ParsedFile:
+        if self.shared is None:
+            return load_file(name, self._read)
+        try:
+            data = self._read(name)
+        except OSError as error:
+            return ParsedFile((), unreadable(name, error))
+        key = (name, hashlib.sha256(data).digest())
+        if key not in self.shared.parsed:
+            self.shared.parsed[key] = parse(name, data)
+        return self.shared.parsed[key]
 
     def _read(self, name: str) -> bytes:
         data = self.read(name)
@@ -89,16 +112,18 @@ class _Shelf:
         return data
 
     def entry(self, document: Document, *, reported: bool) -> Entry:
-        entry = self.facts.get(document.id)
-        if entry is None:
-            origin = Origin(document.id, document.line, document.digest)
-            entry = self.facts[document.id] = Entry(registry.read(document.value), origin)
+        key = (document.id, document.digest)
+        entry = self.facts.get(key)
+        # A document that moved within its file is the same, and stands elsewhere.
+        if entry is None or entry.origin.line != document.line:
+            facts = registry.read(document.value) if entry is None else entry.facts
+            entry = self.facts[key] = Entry(facts, Origin(document.id, document.line, document.digest))
         return entry if reported else Entry(entry.facts, entry.origin._replace(reported=False))
 
 
-def gather(sources: Sources, settings: Settings) -> tuple[Gathered, ...]:
+def gather(sources: Sources, settings: Settings, shared: Shared | None = None) -> tuple[Gathered, ...]:
     """Every scope that the paths and the settings make, read. Raises DefinitionError."""
-    shelf = _Shelf(sources.read, definitions(sources.crds, sources.read, sources.tree))
+    shelf = _Shelf(sources.read, definitions(sources.crds, sources.read, sources.tree), shared)
     return tuple(_gather(part, shelf) for part in _parts(sources, settings))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -12,6 +13,9 @@ from policycheck.adapters.cli import common, exitcode
 from policycheck.lint.finding import SEVERITIES, LintResult
 from policycheck.lint.settings import Settings
 from policycheck.report import FORMATS, View
+
+if TYPE_CHECKING:
+    from policycheck.app import Sources
 
 PHASES = ("observe", "pilot", "queues", "topology")
 
@@ -86,7 +90,7 @@ class Request(NamedTuple):
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: fixes that change behaviour, too.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change.")
-@click.option("--new-from", metavar="REV", help="Only what is new against this git revision.")
+@click.option("--new-from", metavar="REV", help="Only what is new since this git revision and HEAD parted.")
 def lint(**options: Any) -> int:
     """Find what is wrong in manifests, where, why it hurts, and what to write instead.
 
@@ -115,9 +119,20 @@ def run(request: Request) -> int:
 
             common.emit(render(clusters(app.load(sources, settings))), request.output)
             return exitcode.OK
-        result = app.lint(sources, settings)
+        result = _lint(app, sources, settings, request.new_from)
     _report(result, sinks, request, _next_steps(result, settings), common.line_source(read))
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
+
+
+def _lint(app: ModuleType, sources: Sources, settings: Settings, new_from: str | None) -> LintResult:
+    if new_from is None:
+        result: LintResult = app.lint(sources, settings)
+        return result
+    from policycheck.adapters.revision import earlier
+
+    with earlier(new_from, sources, settings) as before:
+        result = app.lint(sources._replace(before=before.sources), settings)
+        return result._replace(notes=(*result.notes, before.note))
 
 
 def parse_formats(request: Request) -> tuple[Sink, ...]:
@@ -169,7 +184,6 @@ def _refuse(request: Request) -> None:
     common.later("--fix", request.fix)
     common.later("--unsafe-fixes", request.unsafe_fixes)
     common.later("--diff", request.diff)
-    common.later("--new-from", request.new_from)
     for inventory in request.inventory:
         common.later("--inventory cluster:CONTEXT", inventory.startswith("cluster:"))
 

@@ -23,6 +23,28 @@ spec:
             - {{name: nvidia.com/gpu, nominalQuota: {gpus}}}
 """
 
+# A rule of which these tests know when it fires: on every flavor.
+RULE = """\
+id: TT101
+name: a-flavor
+title: A flavor
+severity: warning
+confidence: high
+phase: observe
+subject: kueue.x-k8s.io/ResourceFlavor
+at: metadata.name
+expression: "object.metadata.name == 'fine'"
+message: "{object.metadata.name} is a flavor"
+rationale: None.
+remediation: Call it fine.
+examples:
+  bad:
+    - manifest: "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: a}}"
+      findings: ["1:1"]
+  good:
+    - manifest: "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: fine}}"
+"""
+
 
 class Run(NamedTuple):
     """One run: exit code, the JSON report, standard error."""
@@ -34,6 +56,11 @@ class Run(NamedTuple):
     @property
     def places(self):
         return [(f["rule"], f["file"], f["line"], f["path"]) for f in self.report["findings"]]
+
+    @property
+    def flavors(self):
+        """Names of the objects that TT101 fires on."""
+        return [f["object"]["name"] for f in self.report["findings"] if f["rule"] == "TT101"]
 
     def of(self, *rules):
         return [place for place in self.places if place[0] in rules]
@@ -79,6 +106,14 @@ def lint(folder, capsys):
         return Run(code, json.loads(captured.out) if captured.out else None, captured.err)
 
     return lint
+
+
+@pytest.fixture
+def flavor_rule(tmp_path):
+    """Options that add TT101."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/TT101.yaml").write_text(RULE)
+    return ("--rules", str(tmp_path / "own"))
 
 
 @pytest.fixture

@@ -41,10 +41,8 @@ def test_version(run):
         (("lint", "--fix", "q.yaml"), "--fix is not available in this version"),
         (("lint", "--unsafe-fixes", "q.yaml"), "--unsafe-fixes is not available"),
         (("lint", "--diff", "q.yaml"), "--diff is not available"),
-        (("lint", "--new-from", "HEAD", "q.yaml"), "--new-from is not available"),
         (("lint", "--baseline", "b.json", "q.yaml"), "--baseline is not available"),
         (("lint", "--write-baseline", "b.json", "q.yaml"), "--write-baseline is not available"),
-        (("lint", "--crds", "crds/", "q.yaml"), "--crds is not available"),
     ],
 )
 def test_errors_of_use(run, asked, args, said):
