@@ -31,7 +31,7 @@ def matrix(
         _, state = _state(scope)
         names.update(state.objects.cluster_queues)
         if state.objects.cluster_queues and (not queue or queue in state.objects.cluster_queues):
-            found.append(_matrix(scope, state, (*sources.targets, *scope.targets), queue))
+            found.append(_matrix(scope, state, (*scope.targets, *sources.targets), queue))
     if queue and not found:
         raise UnknownQueueError(_no_queue(queue, sorted(names)))
     return tuple(found), reports(scopes)

@@ -122,7 +122,7 @@ def _matrix(matrix: Matrix, style: Style, queue: str) -> list[str]:
     rows = [style.paint("strong", row) for row in wrap(clean(title, ascii_only=style.ascii), style.width)]
     rows += ["", *wrap(_READ, style.width), "", *_priorities(matrix, style)]
     for group in matrix.groups:
-        rows += ["", *_group(group, style, queue)]
+        rows += ["", *_group(group, style, queue, fair=matrix.fair)]
     for row, way, cell in matrix.differing:
         text = (
             f"internal error: from {row.holder} ({way.situation}, {cell.victim} against {cell.taker}) policy says "
@@ -140,7 +140,7 @@ def _priorities(matrix: Matrix, style: Style) -> list[str]:
     return hang("Priorities: ", wrap(clean(text, ascii_only=style.ascii), style.width - 12))
 
 
-def _group(group: Group, style: Style, queue: str) -> list[str]:
+def _group(group: Group, style: Style, queue: str, *, fair: bool) -> list[str]:
     rows = [style.paint("strong", r) for r in wrap(clean(group.name, ascii_only=style.ascii), style.width)]
     if group.unknown:
         return [*rows, *hang("  UNKNOWN: ", wrap(clean(group.unknown), style.width - 11))]
@@ -148,7 +148,7 @@ def _group(group: Group, style: Style, queue: str) -> list[str]:
     takers = [queue] if queue else list(dict.fromkeys(row.taker for row in group.rows))
     for taker in takers:
         mine = [row for row in group.rows if row.taker == taker]
-        alike.setdefault(tuple(_lines(mine, group)), []).append(taker)
+        alike.setdefault(tuple(_lines(mine, group, fair=fair)), []).append(taker)
     for lines, names in alike.items():
         rows.extend(_taker(names, lines, style))
     if queue:
@@ -177,7 +177,7 @@ def _line(whom: str, which: str, reason: str, style: Style) -> list[str]:
     return [*folded, " " * (style.width - len(reason)) + style.paint("strong", reason)]
 
 
-def _lines(rows: Sequence[Row], group: Group) -> list[Line]:
+def _lines(rows: Sequence[Row], group: Group, *, fair: bool) -> list[Line]:
     """What one taker can take, victims alike together, and then what it can not."""
     gathered: dict[tuple[str, str], list[str]] = {}
     rows = sorted(rows, key=lambda row: row.taker != row.holder)  # itself first
@@ -190,7 +190,7 @@ def _lines(rows: Sequence[Row], group: Group) -> list[Line]:
     spared: dict[str, list[str]] = {}
     for row in rows:
         if not row.happens:
-            spared.setdefault(_why(row), []).append(_victim(row))
+            spared.setdefault(_why(row, fair=fair), []).append(_victim(row))
     never = (
         (f"not from {_names(victims, group).replace(_EVERYONE, _ANYONE)}", why, "")
         for why, victims in spared.items()
@@ -255,7 +255,7 @@ def _priority(taking: Taking) -> str:
     return text if taking.at_most is None else f"{text} up to {taking.at_most}"
 
 
-def _why(row: Row) -> str:
+def _why(row: Row, *, fair: bool) -> str:
     if row.why:
         return row.why
     allowed = [way for way in row.ways if way.taking.may]
@@ -265,6 +265,8 @@ def _why(row: Row) -> str:
         return "it has no quota of its own to ask for"
     if not row.shared:
         return "they have no flavor and resource in common"
+    if fair:  # whether shares can ever be such is tried, not proven
+        return "no situation was found in which it comes to that"
     if len(allowed) == len(row.ways):
         return _NOTHING
     return " and ".join(

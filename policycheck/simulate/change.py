@@ -50,8 +50,8 @@ class Remedy(NamedTuple, Generic[S]):
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """Smallest first: fewest fields, then the least share of what is asked, then by rank."""
-        return len(self.changes), max((c.share for c in self.changes), default=0), self.option.rank
+        """Smallest first: fewest fields, then whom it touches (rank), then the share of what is asked."""
+        return len(self.changes), self.option.rank, max((c.share for c in self.changes), default=0)
 
 
 class ExhaustedError(Exception):

@@ -159,8 +159,15 @@ def cells(
 
 
 def named(classes: Mapping[str, int]) -> tuple[tuple[Priority, ...], bool]:
-    """Priorities from high to low, and whether they only stand for an order."""
+    """Priorities from high to low, and whether they only stand for an order.
+
+    Classes of a single value leave something to compare with: what has no class has priority 0.
+    """
     if not classes:
         return (Priority("higher", 1), Priority("lower", 0)), True
+    if set(classes.values()) == {0}:
+        return named({})
+    if len(set(classes.values())) == 1:
+        classes = {**classes, "no class": 0}
     ordered = sorted(classes.items(), key=lambda c: (-c[1], c[0]))
     return tuple(Priority(name, value) for name, value in ordered), False

@@ -43,11 +43,15 @@ _FINAL, _INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
 
 class Contest(NamedTuple):
-    """Who holds how much before the taker asks for ``ask``; of the holder's, ``at_stake`` is the victim."""
+    """Who holds how much before the taker asks for ``ask``; of the holder's, ``at_stake`` is the victim.
+
+    ``crowded``: others borrow as well, so that they may be looked at before the holder.
+    """
 
     held: Mapping[str, int]
     ask: int
     at_stake: int
+    crowded: bool = False
 
 
 class Arena:
@@ -62,16 +66,22 @@ class Arena:
         self.place = {name: queue.node for name, queue in self._session.queues.items()}
         self.number = next(iter(self._session.queues.values())).tree if self._session.queues else 0
         self._rules = {name: queue.rules for name, queue in self._session.queues.items()}
+        self._scratch = self._session.fork()
+        # More ways of filling a small tree than a large one: each costs a walk over all queues.
+        self._fills = (*_FILLS, *map(_mixed, range(max(4, 400 // max(1, len(self.place))))))
 
     def _fresh(self) -> Session:
         return self._session.fork()
 
     def contest(self, taker: str, holder: str, situation: str) -> Contest | None:
         """A situation in which ``taker`` is short of what ``holder`` has on loan; None when none is found."""
-        for others in (_idle, _at_nominal, _greedy):
-            found = _Build(self._fresh(), self, taker, holder, situation).run(others)
-            if found is not None:
-                return found
+        loads = (False,) if taker == holder else ((False, True) if situation == OWN else (True, False))
+        for loaded in loads:
+            for fill in self._fills:
+                build = _Build(self._scratch, self, taker, holder, situation)
+                found = build.run(fill, loaded=loaded)
+                if found is not None:
+                    return found
         return None
 
     def run(self, contest: Contest, taker: str, holder: str, rank: Rank) -> str | None:
@@ -91,7 +101,14 @@ class Arena:
         victims = {v.workload: v.reason for d in decided for v in d.victims}
         if victim in victims:
             return victims[victim]
-        return None if victims else ""
+        return None if victims or (contest.crowded and self._looks_at_all(taker)) else ""
+
+    def _looks_at_all(self, taker: str) -> bool:
+        """Whether what others hold is looked at whatever its priority, so that it may stand before the
+        victim in the order of shares.
+        """
+        policy = self._session.queues[taker].config.preemption.reclaim_within_cohort
+        return policy == "Any" and self._session.world.fair is not None
 
     def _asking(self, queue: str, name: str, amount: int, priority: int, created: str) -> KueueWorkload:
         resource = self.pair[1]
@@ -156,16 +173,21 @@ class _Build:
     def __init__(self, session: Session, arena: Arena, taker: str, holder: str, situation: str) -> None:
         self._session = session
         self.tree = session.trees[arena.number]
+        self.tree.usage[:] = [0] * len(self.tree.usage)
         self._arena = arena
         self.taker, self.holder = taker, holder
         self._situation = situation
         self.held: dict[str, int] = {}
 
     def use(self, queue: str, amount: int) -> None:
-        """``queue`` holds ``amount`` more."""
-        if amount > 0:
+        """``queue`` holds ``amount`` more, unless that is without limit."""
+        if 0 < amount < _MOST:
             self.tree.add(self._arena.place[queue], amount)
             self.held[queue] = self.held.get(queue, 0) + amount
+
+    def place(self, queue: str) -> int:
+        """The node of ``queue``, which is its cell as well."""
+        return self._arena.place[queue]
 
     def others(self) -> list[str]:
         """Queues that are neither taker nor holder."""
@@ -180,21 +202,26 @@ class _Build:
         cell = self._arena.place[queue]
         return min(self.free(queue), max(0, self.tree.nominal[cell] - self.tree.usage[cell]))
 
-    def run(self, others: Callable[[_Build], None]) -> Contest | None:
-        """The contest with ``others`` doing as they are told, or None when it does not come to one."""
-        if self._situation in (COHORT, BORROWING) and self.taker != self.holder:
-            self.use(self.taker, min(self.left(self.taker), _MOST))
-        if others is not _idle:
-            _at_nominal(self)
-        self.use(self.holder, min(self.free(self.holder), _MOST))
-        if others is _greedy:
-            _greedy(self)
-        ask = self.free(self.taker) + 1
-        if ask >= _MOST or any(v >= _MOST for v in self.held.values()) or not self._holds(ask):
+    def run(self, fill: Callable[[_Build], None], *, loaded: bool) -> Contest | None:
+        """The contest after ``fill``, or None when it does not come to one. ``loaded``: the taker has
+        used its nominal quota before it asks.
+        """
+        if loaded:
+            self.use(self.taker, self.left(self.taker))
+        fill(self)
+        cell = self._arena.place[self.taker]
+        free = self.free(self.taker)
+        ask = free + 1
+        if self._situation in (COHORT, BORROWING):
+            ask = max(ask, self.tree.nominal[cell] - self.tree.usage[cell] + 1)
+        stake = ask - free
+        if ask >= _MOST or stake > self.held.get(self.holder, 0) or not self._holds(ask):
             return None
-        if not self._comes_to_it(ask):
+        if not self._comes_to_it(ask, stake):
             return None
-        return Contest(dict(self.held), ask, 1)
+        nominal = self.tree.nominal
+        crowded = any(self.held.get(n, 0) > nominal[self.place(n)] for n in self.others())
+        return Contest(dict(self.held), ask, stake, crowded)
 
     def _holds(self, ask: int) -> bool:
         """Whether the situation is the one that is wanted."""
@@ -225,22 +252,19 @@ class _Build:
             rest = max(0, rest - max(0, tree.local[above] - tree.usage[above]))
         return False
 
-    def _comes_to_it(self, ask: int) -> bool:
-        """Whether one unit less in the holder's hands makes room, and nothing but policy protects it."""
+    def _comes_to_it(self, ask: int, stake: int) -> bool:
+        """Whether ``stake`` less in the holder's hands makes room, and nothing but policy protects it."""
         tree, mine, theirs = self.tree, self._arena.place[self.taker], self._arena.place[self.holder]
-        if self.taker != self.holder:
-            ours = set(tree.path(mine))
-            below = [theirs, *(n for n in tree.path(theirs) if n not in ours)]
-            if any(tree.usage[n] <= tree.subtree[n] for n in below):
-                return False
-        if tree.usage[theirs] < 1 or not self._shares_allow(ask):
+        if self.taker != self.holder and any(tree.usage[n] <= tree.subtree[n] for n in self._below()):
             return False
-        tree.remove(theirs, 1)
+        if not self._shares_allow(ask, stake):
+            return False
+        tree.remove(theirs, stake)
         fits = tree.free(mine) >= ask
-        tree.add(theirs, 1)
+        tree.add(theirs, stake)
         return fits
 
-    def _shares_allow(self, ask: int) -> bool:
+    def _shares_allow(self, ask: int, stake: int) -> bool:
         """Under fair sharing: whether the shares are such that the taker may take, by either strategy."""
         world = self._session.world
         if world.fair is None or self._situation == ANY:
@@ -248,18 +272,16 @@ class _Build:
         tree, shares = self.tree, world.shares[self._arena.number]
         mine, theirs = self._rivals()
         cell, other = self._arena.place[self.taker], self._arena.place[self.holder]
-        if self._situation == OWN and world.strategy.within_nominal:
-            return not any(shares.is_zero(n) for n in self._below())
         tree.add(cell, ask)
         share, before = shares.rank(mine), shares.rank(theirs)
-        zero = any(shares.is_zero(n) for n in self._below())
-        tree.remove(other, 1)
+        nothing = any(shares.rank(n)[1] == 0 for n in self._below())
+        tree.remove(other, stake)
         after = shares.rank(theirs)
-        tree.add(other, 1)
+        tree.add(other, stake)
         tree.remove(cell, ask)
-        return not zero and (
-            (_FINAL in world.fair and share <= after) or (_INITIAL in world.fair and share < before)
-        )
+        if nothing or (self._situation == OWN and world.strategy.within_nominal):
+            return not nothing
+        return (_FINAL in world.fair and share <= after) or (_INITIAL in world.fair and share < before)
 
     def _below(self) -> list[int]:
         """The holder and the cohorts above it that are not above the taker."""
@@ -278,16 +300,65 @@ class _Build:
 
 
 def _idle(build: _Build) -> None:
-    """Nobody else uses anything."""
+    """Nobody else uses anything; the holder has all it can."""
+    build.use(build.holder, build.free(build.holder))
 
 
 def _at_nominal(build: _Build) -> None:
-    """Everybody else uses nominal quota, which nobody may take from them."""
+    """Everybody else uses nominal quota, which nobody may take from them; the holder has the rest."""
     for name in build.others():
-        build.use(name, min(build.left(name), _MOST))
+        build.use(name, build.left(name))
+    build.use(build.holder, build.free(build.holder))
 
 
-def _greedy(build: _Build) -> None:
-    """Everybody else borrows what is left."""
+def _just_over(build: _Build) -> None:
+    """The holder has just more than its own; then the others borrow what they can."""
+    _lightly(build)
     for name in build.others():
-        build.use(name, min(build.free(name), _MOST))
+        build.use(name, build.free(name))
+
+
+def _just_over_turned(build: _Build) -> None:
+    """The same, the others in the other order."""
+    _lightly(build)
+    for name in reversed(build.others()):
+        build.use(name, build.free(name))
+
+
+def _crowded(build: _Build) -> None:
+    """Those close to the taker borrow first, the rest keep to their own, the holder has what is left."""
+    _lightly(build)
+    shared = set(build.tree.path(build.place(build.holder)))
+    others = [(n, bool(shared.issuperset(build.tree.path(build.place(n))))) for n in build.others()]
+    for name, is_far in others:
+        build.use(name, build.left(name) if is_far else build.free(name))
+    build.use(build.holder, build.free(build.holder))
+
+
+def _lightly(build: _Build) -> None:
+    cell = build.place(build.holder)
+    own = 0 if build.taker == build.holder else build.tree.nominal[cell]
+    build.use(build.holder, min(build.free(build.holder), own + 1))
+
+
+def _mixed(number: int) -> Callable[[_Build], None]:
+    """One of many mixtures, always the same for a number: each queue uses nothing, one, its own, or all
+    that is free, in an order that turns with the number.
+    """
+
+    def fill(build: _Build) -> None:
+        names = [*build.others(), build.holder]
+        turn = number % len(names)
+        for at, name in enumerate(names[turn:] + names[:turn]):
+            draw = ((number + 1) * 2654435761 + (at + 1) * 40503 * (number + 3)) >> 7
+            free = build.free(name)
+            if name == build.holder:
+                own = min(free, build.tree.nominal[build.place(name)])
+                build.use(name, (min(free, own + 1), own + (free - own) // 2, free)[draw % 3])
+            else:
+                build.use(name, (0, min(1, free), build.left(name), free)[draw % 4])
+
+    return fill
+
+
+_FILLS = (_idle, _at_nominal, _just_over, _just_over_turned, _crowded)
