@@ -18,7 +18,7 @@ from policycheck.source.files import unreadable
 from policycheck.source.scope import Render
 from policycheck.source.suppress import MARK
 from policycheck.source.tree import DISK, Tree
-from policycheck.source.yamldoc import ParsedFile, parse
+from policycheck.source.yamldoc import ParsedFile, admit, parse
 from policycheck.systems import registry
 
 if TYPE_CHECKING:
@@ -95,15 +95,26 @@ class _Shelf:
 
     def _load(self, name: str) -> ParsedFile:
         if self.shared is None:
-            return load_file(name, self._read)
+            return self._admit(load_file(name, self._read, registry.MARKS))
         try:
             data = self._read(name)
         except OSError as error:
             return ParsedFile((), unreadable(name, error))
         key = (name, hashlib.sha256(data).digest())
         if key not in self.shared.parsed:
-            self.shared.parsed[key] = parse(name, data)
+            self.shared.parsed[key] = self._admit(parse(name, data, marks=registry.MARKS))
         return self.shared.parsed[key]
+
+    def _admit(self, parsed: ParsedFile) -> ParsedFile:
+        """What is no Kubernetes object and still read by a system, as values of a chart are."""
+        if not parsed.others:
+            return parsed
+        found = {d.id: facts for d in parsed.others if (facts := registry.read_other(d.value)) is not None}
+        for document in parsed.others:
+            if document.id in found:
+                origin = Origin(document.id, document.line, document.digest)
+                self.facts[document.id, document.digest] = Entry(found[document.id], origin)
+        return admit(parsed, found)
 
     def _read(self, name: str) -> bytes:
         data = self.read(name)

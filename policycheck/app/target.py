@@ -57,3 +57,5 @@ def _telling(scope: Gathered) -> Iterator[tuple[DocumentId, Mapping[str, Any]]]:
     for identity, document in scope.documents.items():
         if document.value.get("kind") in _TELLING:
             yield identity, document.value
+    for parsed in scope.parsed.values():
+        yield from ((other.id, other.value) for other in parsed.others)

@@ -118,13 +118,16 @@ class Reader:
         return self._kept
 
 
-def load(file: str, read: ReadBytes) -> ParsedFile:
-    """A file read and parsed; one that can not be read is accounted for as failed."""
+def load(file: str, read: ReadBytes, marks: tuple[str, ...] = ()) -> ParsedFile:
+    """A file read and parsed; one that can not be read is accounted for as failed.
+
+    ``marks``: texts by which values that are no Kubernetes objects may matter all the same.
+    """
     try:
         data = read(file)
     except OSError as error:
         return ParsedFile((), unreadable(file, error))
-    return parse(file, data)
+    return parse(file, data, marks=marks)
 
 
 def unreadable(file: str, error: OSError) -> FileReport:

@@ -39,11 +39,12 @@ class Entry:
 class Node:
     """A value: offsets of its text, and what is in it. ``end`` is that of its last written leaf."""
 
-    __slots__ = ("end", "entries", "items", "merges", "start")
+    __slots__ = ("end", "entries", "is_literal", "items", "merges", "start")
 
-    def __init__(self, start: int, end: int) -> None:
+    def __init__(self, start: int, end: int, *, is_literal: bool = False) -> None:
         self.start = start
         self.end = end
+        self.is_literal = is_literal  # a block scalar (|): its lines stand in the text as they are
         self.entries: dict[str, Entry] | None = None
         self.items: list[Node] | None = None
         self.merges: list[Node] | None = None
@@ -124,7 +125,8 @@ def _read(parser: Any, root: Node) -> None:
             if top.node.entries is not None and top.key is None:
                 _key(top, event, anchors)
             else:
-                node = Node(event.start_mark.index, event.end_mark.index)
+                is_literal = event.style == "|"
+                node = Node(event.start_mark.index, event.end_mark.index, is_literal=is_literal)
                 _anchor(event, node, anchors)
                 top.take(node, is_alias=False)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:

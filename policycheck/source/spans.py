@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from policycheck.source.build import Limits
 from policycheck.source.document import DocumentId, Path, Span
+from policycheck.source.embedded import Step, Text, follow
 from policycheck.source.jsondoc import JsonValue, NotJson, json_end, looks_like_json, read_json
 from policycheck.source.outline import Entry, Node, child, outline
 from policycheck.source.text import Lines, Piece, TextError, decode, pieces
@@ -120,19 +121,11 @@ class _File:
         found = self._object(identity)
         if found is None:
             return Located(Span(1, 1, 1, 2 if self.text else 1), (), not path)
-        node, base = found
-        entry: Entry | None = None
-        written = 0
-        for step in path:
-            inner = child(node, step)
-            if inner is None:
-                break
-            entry = inner if isinstance(inner, Entry) else None
-            node = inner.node if isinstance(inner, Entry) else inner
-            written += 1
-        exact = written == len(path)
-        start, end = self._stretch_of(node, entry, base, key_alone=on_key or not exact)
-        return Located(self.lines.span(start, end), path[:written], exact)
+        at = follow(*found, Text(self.text), path)
+        exact = at.written == len(path)
+        start, end = _stretch_of(at, key_alone=on_key or not exact)
+        outer = at.text.outward(start)
+        return Located(self.lines.span(outer, outer + end - start), path[: at.written], exact)
 
     def extent(self, identity: DocumentId) -> tuple[int, int]:
         found = self._object(identity)
@@ -141,25 +134,6 @@ class _File:
         node, base = found
         last = max(base + node.end - 1, base + node.start)
         return self.lines.place(base + node.start)[0], self.lines.place(last)[0]
-
-    def _stretch_of(self, node: Node, entry: Entry | None, base: int, *, key_alone: bool) -> tuple[int, int]:
-        """Offsets of what is underlined: one line at most."""
-        if entry is not None:
-            one_line = node.end >= entry.end and self._same_line(base + entry.start, base + node.end)
-            end = entry.end if key_alone or not one_line else max(node.end, entry.end)
-            return base + entry.start, base + end
-        while not self._same_line(base + node.start, base + node.end):
-            first = next(iter(node.entries.values()), None) if node.entries else None
-            if first is not None:
-                return self._stretch_of(first.node, first, base, key_alone=False)
-            if not node.items:
-                return base + node.start, base + node.start + 1
-            node = node.items[0]
-        return base + node.start, base + max(node.end, node.start + 1)
-
-    def _same_line(self, start: int, end: int) -> bool:
-        text = self.text
-        return "\n" not in text[start:end] and "\r" not in text[start:end]
 
     def _object(self, identity: DocumentId) -> tuple[Node, int] | None:
         """The outline of an object and the offset that its positions count from."""
@@ -194,6 +168,27 @@ class _File:
             start = piece.start + value.items[prefix]
             return _Stretch(start, json_end(self.text, start), len(prefix))
         return _Stretch(piece.start + value.start, piece.start + value.end, 0)
+
+
+def _stretch_of(at: Step, *, key_alone: bool) -> tuple[int, int]:
+    """Offsets of what is underlined: one line at most."""
+    node, entry, base, text = at.node, at.entry, at.base, at.text.text
+    if entry is not None:
+        one_line = node.end >= entry.end and _same_line(text, base + entry.start, base + node.end)
+        end = entry.end if key_alone or not one_line else max(node.end, entry.end)
+        return base + entry.start, base + end
+    while not _same_line(text, base + node.start, base + node.end):
+        first = next(iter(node.entries.values()), None) if node.entries else None
+        if first is not None:
+            return _stretch_of(at._replace(node=first.node, entry=first), key_alone=False)
+        if not node.items:
+            return base + node.start, base + node.start + 1
+        node = node.items[0]
+    return base + node.start, base + max(node.end, node.start + 1)
+
+
+def _same_line(text: str, start: int, end: int) -> bool:
+    return "\n" not in text[start:end] and "\r" not in text[start:end]
 
 
 def numbered(text: str) -> Iterator[tuple[Piece, JsonValue | None]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any, Literal, NamedTuple
 
 from policycheck.source.build import Builder, Built, Limits, RawTrouble
 from policycheck.source.document import Document, DocumentId, FileReport, Path, TextTrouble
@@ -39,14 +39,19 @@ class Unchecked(NamedTuple):
 
 
 class ParsedFile(NamedTuple):
-    """What one file holds. ``report`` accounts for all of it."""
+    """What one file holds. ``report`` accounts for all of it.
+
+    ``others`` are mappings that are no Kubernetes objects and hold a mark that was asked for; they
+    count as unchecked until ``admit`` takes them in.
+    """
 
     documents: tuple[Document, ...]
     report: FileReport
     unchecked: tuple[Unchecked, ...] = ()
+    others: tuple[Document, ...] = ()
 
 
-def parse(file: str, data: bytes, limits: Limits = LIMITS) -> ParsedFile:
+def parse(file: str, data: bytes, limits: Limits = LIMITS, marks: tuple[str, ...] = ()) -> ParsedFile:
     """The objects of a file in their order, Lists taken apart. Never raises on content.
 
     A document that can not be read does not keep the others from being read: files are cut at `---` first.
@@ -61,7 +66,20 @@ def parse(file: str, data: bytes, limits: Limits = LIMITS) -> ParsedFile:
         broken = data[:].decode("utf-8", "replace")
         line, column = Lines(broken).place(error.offset) if error.offset else (1, 1)
         return _nothing(file, Unchecked(0, line, column, error.why, failed=True))
-    return _Reader(file, text, limits).run()
+    return _Reader(file, text, limits, marks).run()
+
+
+def admit(parsed: ParsedFile, known: Collection[DocumentId]) -> ParsedFile:
+    """``parsed`` with those of its ``others`` that somebody knows after all among its documents."""
+    taken = [document for document in parsed.others if document.id in known]
+    if not taken:
+        return parsed
+    numbers = {document.id.document for document in taken}
+    unchecked = tuple(one for one in parsed.unchecked if one.failed or one.document not in numbers)
+    documents = tuple(sorted((*parsed.documents, *taken), key=lambda document: document.id))
+    report = _report(parsed.report.file, documents, unchecked)
+    others = tuple(document for document in parsed.others if document.id not in known)
+    return ParsedFile(documents, report, unchecked, others)
 
 
 def load_values(file: str, data: bytes, limits: Limits = LIMITS) -> list[tuple[int, Any]]:
@@ -141,8 +159,10 @@ def _json_duplicates(value: JsonValue, text: str, limits: Limits) -> tuple[RawTr
 class _Reader:
     """Reads one file; keeps the accounts."""
 
-    def __init__(self, file: str, text: str, limits: Limits) -> None:
+    def __init__(self, file: str, text: str, limits: Limits, marks: tuple[str, ...]) -> None:
         self.file = file
+        self.marks = marks
+        self.others: list[Document] = []
         self.text = text
         self.limits = limits
         self.lines = Lines(text)
@@ -166,7 +186,8 @@ class _Reader:
                 why = f"more than {self.limits.documents} objects in one file: split it"
                 self._note(number, piece, NotChecked(0, why, failed=True))
                 break
-        return ParsedFile(tuple(self.documents), self._report(), tuple(self.unchecked))
+        documents, unchecked = tuple(self.documents), tuple(self.unchecked)
+        return ParsedFile(documents, _report(self.file, documents, unchecked), unchecked, tuple(self.others))
 
     def _take(self, number: int, piece: Piece, value: _Value, body: str) -> None:
         """Adds the objects of one value, or the reason why there is none."""
@@ -176,12 +197,15 @@ class _Reader:
         hinted = may_be_template(body)
         for path, item in _objects(value.value):
             start = value.items.get(path, value.start)
-            if not is_object(item):
+            known = is_object(item)
+            if not known:
                 self._note(number, piece, NotChecked(start, what_else(self.file, item)))
-                continue
+                if path or not isinstance(item, dict) or not any(mark in body for mark in self.marks):
+                    continue
             template = unrendered(body, item) if hinted else None
             if template is not None:
-                self._note(number, piece, template)
+                if known:
+                    self._note(number, piece, template)
                 continue
             own = (
                 tuple(t._replace(path=t.path[len(path) :]) for t in troubles if t.path[: len(path)] == path)
@@ -189,8 +213,8 @@ class _Reader:
                 else ()
             )
             line = self.lines.place(piece.start + start)[0]
-            identity = DocumentId(self.file, number, path)
-            self.documents.append(Document(identity, line, item, digest(item), own))
+            made = Document(DocumentId(self.file, number, path), line, item, digest(item), own)
+            (self.documents if known else self.others).append(made)
 
     def _troubles(self, piece: Piece, raw: tuple[RawTrouble, ...]) -> tuple[TextTrouble, ...]:
         return tuple(
@@ -204,12 +228,13 @@ class _Reader:
         line, column = self.lines.place(min(piece.start + why.offset, len(self.text)))
         self.unchecked.append(Unchecked(number, line, column, why.why, why.failed))
 
-    def _report(self) -> FileReport:
-        if not self.unchecked:
-            return FileReport(self.file, "checked", documents=len(self.documents))
-        first = next((u for u in self.unchecked if u.failed), self.unchecked[0])
-        state = "partly" if self.documents else "notChecked"
-        return FileReport(self.file, state, first.line, _why(first), first.failed, len(self.documents))  # type: ignore[arg-type]
+
+def _report(file: str, documents: tuple[Document, ...], unchecked: tuple[Unchecked, ...]) -> FileReport:
+    if not unchecked:
+        return FileReport(file, "checked", documents=len(documents))
+    first = next((u for u in unchecked if u.failed), unchecked[0])
+    state: Literal["partly", "notChecked"] = "partly" if documents else "notChecked"
+    return FileReport(file, state, first.line, _why(first), first.failed, len(documents))
 
 
 def _objects(value: Any) -> Iterator[tuple[Path, Any]]:

@@ -26,6 +26,8 @@ _CARRIERS = frozenset(
         ("helm.cattle.io", "HelmChart"),
     }
 )
+# Texts without which no mapping that is no object can matter: it tells a version, or holds configuration.
+MARKS = ("kueue",)
 _OTHER_CHECKS = ("gpu",)  # systems without kinds of their own
 
 
@@ -60,12 +62,17 @@ def read(value: Mapping[str, Any]) -> Facts:
         if facts is not None:
             return facts
     if not kind or (group, kind) in _CARRIERS:
-        from policycheck.systems.kueue.facts import read_values
-
-        carried = read_values(value)
+        carried = read_other(value)
         if carried is not None:
             return carried
     return _unread(value, group, kind, version)
+
+
+def read_other(value: Mapping[str, Any]) -> Facts | None:
+    """Facts of a mapping that is no Kubernetes object, such as chart values; None when nobody knows it."""
+    from policycheck.systems.kueue.facts import read_values
+
+    return read_values(value)
 
 
 def transitions(facts: Facts, old: Facts, targets: Mapping[str, Said]) -> Iterator[Trouble]:

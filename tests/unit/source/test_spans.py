@@ -186,3 +186,64 @@ def test_dotted_paths_name_list_items():
     assert dotted(("spec", "groups", 5, "x"), value) == "spec.groups[5].x"
     assert dotted(("metadata", "labels", "a.b/c"), {}) == 'metadata.labels["a.b/c"]'
     assert dotted((), value) == ""
+
+
+EMBEDDED = """\
+kind: ConfigMap
+data:
+  other.txt: a
+  config.yaml: |
+    # about
+    kind: Other
+    ---
+    kind: Inner
+    metrics:
+
+      is: true   # words
+      names: [a, "b"]
+    text: |-
+      deeper:
+        - name: x
+          size: 3
+  quoted.yaml: "a: {b: 1}"
+  folded.yaml: >
+    a: {b: 1}
+  explicit.yaml: |2
+      a: 1
+  broken.yaml: |
+    a: [
+  crlf.yaml: |\r
+    a:\r
+      b: 1\r
+"""
+AT = ("data", "config.yaml")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected", "exact"),
+    [
+        ((*AT, "metrics"), "metrics", True),
+        ((*AT, "metrics", "is"), "is: true", True),
+        ((*AT, "metrics", "names", 1), '"b"', True),
+        ((*AT, "metrics", "off"), "metrics", False),
+        ((*AT, "nothing"), "config.yaml", False),
+        ((*AT, "text", "deeper", 0, "size"), "size: 3", True),
+        ((*AT, "text", "deeper", 0), "name: x", True),
+        ((*AT, "kind"), "kind: Other", True),
+        (("data", "quoted.yaml", "a", "b"), "quoted.yaml", False),
+        (("data", "folded.yaml", "a", "b"), "folded.yaml", False),
+        (("data", "explicit.yaml", "a"), "explicit.yaml", False),
+        (("data", "broken.yaml", "a"), "broken.yaml", False),
+        (("data", "other.txt", "a"), "other.txt", False),
+        (("data", "crlf.yaml", "a", "b"), "b: 1", True),
+        (AT, "config.yaml", True),
+    ],
+)
+def test_yaml_in_a_literal_block_has_places_of_its_own(path, expected, exact):
+    assert marked(EMBEDDED, path) == (expected, exact)
+
+
+def test_the_caret_stands_on_the_line_within():
+    found = locate(EMBEDDED.encode(), DocumentId("q"), (*AT, "metrics", "is"))
+    assert found.span == Span(11, 7, 11, 15)
+    assert found.written == (*AT, "metrics", "is")

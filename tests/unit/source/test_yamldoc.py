@@ -23,7 +23,7 @@ def test_documents_come_in_order_with_number_and_line(read):
 
 @pytest.mark.parametrize("text", ["", "# words\n", "---\n", "---\n...\n---\n", "\n\n", "~\n"])
 def test_files_without_content_are_checked_and_hold_nothing(read, text):
-    assert read(text) == ((), FileReport("q.yaml", "checked"), ())
+    assert read(text) == ((), FileReport("q.yaml", "checked"), (), ())
 
 
 def test_equal_values_have_equal_digests_however_written(read):
