@@ -3,10 +3,39 @@
 Numbers of rules, each area with a module of its own: GP1xx what pods ask for and where (requests,
 selectors), GP2xx nodes that contradict themselves, GP3xx MIG, GP4xx sharing (time slices, MPS),
 GP5xx the operator, the device plugin and layouts of MIG. Beside them stand CR1xx in
-``systems/core``: priority classes of pods, quotas and limit ranges of namespaces, device classes,
-and taints of nodes against what pods and flavors tolerate. All of these are being written.
+``systems/core``: priority classes of pods, quotas and limit ranges of namespaces, device classes.
 """
 
+from policycheck.systems.gpu.checks.nodes import (
+    allocatable_above_capacity,
+    beta_labels_only,
+    described_twice,
+    gpus_not_offered,
+    hostname_twice,
+    label_value_illegal,
+    labels_contradict,
+    layout_invalid,
+    layout_not_applied,
+    slices_beyond_cards,
+    slices_under_single,
+    stale_gpus,
+    type_contradicts_product,
+)
 from policycheck.systems.gpu.checks.requests import request_differs_from_limit
 
-__all__ = ["request_differs_from_limit"]
+__all__ = [
+    "allocatable_above_capacity",
+    "beta_labels_only",
+    "described_twice",
+    "gpus_not_offered",
+    "hostname_twice",
+    "label_value_illegal",
+    "labels_contradict",
+    "layout_invalid",
+    "layout_not_applied",
+    "request_differs_from_limit",
+    "slices_beyond_cards",
+    "slices_under_single",
+    "stale_gpus",
+    "type_contradicts_product",
+]
