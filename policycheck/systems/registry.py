@@ -17,7 +17,7 @@ from policycheck.model.schema import Table
 if TYPE_CHECKING:
     from policycheck.lint.settings import Target as Said
 
-SYSTEMS = ("core", "ray", "jobs", "kueue")  # in the order in which they are linked
+SYSTEMS = ("core", "ray", "jobs", "kueue", "gpu")  # in the order in which they are linked
 # Kinds that hand values to a chart, which may hold a system's configuration.
 _CARRIERS = frozenset(
     {
@@ -28,15 +28,14 @@ _CARRIERS = frozenset(
 )
 # Texts without which no mapping that is no object can matter: it tells a version, or holds configuration.
 MARKS = ("kueue",)
-_OTHER_CHECKS = ("gpu",)  # systems without kinds of their own
 
 
 @lru_cache(maxsize=1024)
-def _system_of(group: str, kind: str) -> str:
-    for name in SYSTEMS:
-        if (group, kind) in import_module(f"policycheck.systems.{name}").KINDS:
-            return name
-    return ""
+def _systems_of(group: str, kind: str) -> tuple[str, ...]:
+    """Who reads a kind; several read a ConfigMap, each what it knows."""
+    return tuple(
+        name for name in SYSTEMS if (group, kind) in import_module(f"policycheck.systems.{name}").KINDS
+    )
 
 
 def _guess(kind: str) -> str | None:
@@ -55,8 +54,7 @@ def read(value: Mapping[str, Any]) -> Facts:
     group, _, name = version.rpartition("/")
     if not version:
         group = _guess(kind) or ""
-    system = _system_of(group, kind)
-    if system:
+    for system in _systems_of(group, kind):
         module = import_module(f"policycheck.systems.{system}.facts")
         facts: Facts | None = module.read(value, group, kind, name)
         if facts is not None:
@@ -126,7 +124,7 @@ def tables() -> dict[tuple[str, str], Table]:
 def resolve(check: str) -> Callable[..., Any] | None:
     """The function that ``check: system.name`` means, or None when there is none."""
     system, _, name = check.partition(".")
-    if system not in (*SYSTEMS, *_OTHER_CHECKS):
+    if system not in SYSTEMS:
         return None
     try:
         module = import_module(f"policycheck.systems.{system}.checks")
