@@ -7,7 +7,7 @@ beside: ``gather`` (text to documents), ``book`` (rules and what lint may know o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.book import rulebook, systems
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Sources", "lint", "lint_texts", "load", "rulebook", "systems"]
 
 
+_SHOWN = 5  # of a list in a note
 # The day on which rule examples happen, so that a suppression in one can be over.
 TODAY_IN_TEXTS = "2026-01-01"
 
@@ -123,7 +124,18 @@ def _lint(
     return result._replace(
         files=tuple(files[name] for name in sorted(files)),
         errors=(*result.errors, *_problems(book)),
+        notes=(*result.notes, *_unseen(scopes)),
     )
+
+
+def _unseen(scopes: tuple[Gathered, ...]) -> Iterator[str]:
+    """What references may mean without anybody being able to tell."""
+    for scope in scopes:
+        names = [f"{kind} {name or '(name not known)'}" for kind, name in sorted(scope.unseen)]
+        if names:
+            shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" * (len(names) > _SHOWN))
+            where = f" in {scope.name}" if len(scopes) > 1 and scope.name else ""
+            yield f"not in sight{where}, since their text could not be read: {shown}"
 
 
 def _problems(book: Rulebook) -> tuple[RuleError, ...]:

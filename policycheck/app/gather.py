@@ -18,7 +18,7 @@ from policycheck.source.files import unreadable
 from policycheck.source.scope import Render
 from policycheck.source.suppress import MARK
 from policycheck.source.tree import DISK, Tree
-from policycheck.source.yamldoc import ParsedFile, admit, parse
+from policycheck.source.yamldoc import ParsedFile, Unchecked, admit, parse
 from policycheck.systems import registry
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Gathered(NamedTuple):
     is_named: bool = False  # a cluster, kustomization or chart: two contents of one object are an error
     marked: frozenset[str] = frozenset()  # files whose text mentions us: they may hold suppressions
     crds: Crds | None = None  # the user's definitions, the same for all scopes
+    unseen: frozenset[tuple[str, str]] = frozenset()  # kind and name of what could not be read; see Cluster
 
     @property
     def by_id(self) -> Mapping[DocumentId, Entry]:
@@ -144,8 +145,10 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
     texts: dict[DocumentId, tuple[TextTrouble, ...]] = {}
     reports = list(part.reports)
     parsed: dict[str, ParsedFile] = {}
+    unread: list[tuple[Unchecked, ...]] = []
     for name in part.files:
         found = parsed[name] = shelf.file(name, part.rendered)
+        unread.append(found.unchecked)
         made = [(d, shelf.entry(d, reported=True)) for d in found.documents]
         reports.append(account(found.report, made, shelf.crds))
         for document, entry in made:
@@ -165,6 +168,7 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
                     found.report, [(d, shelf.entry(d, reported=False)) for d in found.documents], shelf.crds
                 )
             )
+        unread.append(found.unchecked)
         for document in found.documents:
             entries.setdefault(document.id, shelf.entry(document, reported=False))
             documents.setdefault(document.id, document)
@@ -188,6 +192,7 @@ def _gather(part: Part, shelf: _Shelf) -> Gathered:
         part.is_named,
         frozenset(name for name in part.files if name in shelf.marked),
         shelf.crds,
+        frozenset((one.kind, one.name) for found in unread for one in found if one.kind),
     )
 
 

@@ -10,7 +10,7 @@ def linked(scope: Gathered) -> Cluster:
     """The scope's documents linked, on the hardware in sight and on that which was given."""
     from policycheck.systems.registry import linkers
 
-    cluster = link(scope.name, scope.entries, linkers(), is_named=scope.is_named)
+    cluster = link(scope.name, scope.entries, linkers(), is_named=scope.is_named, unseen=scope.unseen)
     if not scope.hardware.known:
         return cluster
     from policycheck.systems.core.inventory import less, merge

@@ -85,9 +85,13 @@ class Cluster:
 
     ``is_named``: somebody said that these documents are one cluster, or they are rendered together;
     then one object that is defined in two ways is an error and no doubt about the scope.
+
+    ``unseen`` are objects, by kind and name, of which there is a text that could not be read (a
+    template that is not rendered); the name is "" when it can not be told. They may be what a
+    reference means.
     """
 
-    __slots__ = ("__dict__", "index", "inventory", "is_named", "linkers", "scope", "systems")
+    __slots__ = ("__dict__", "index", "inventory", "is_named", "linkers", "scope", "systems", "unseen")
 
     def __init__(
         self,
@@ -98,9 +102,11 @@ class Cluster:
         inventory: Inventory,
         *,
         is_named: bool = False,
+        unseen: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.scope = scope
         self.is_named = is_named
+        self.unseen = unseen
         self.index = index
         self.linkers = linkers
         self.systems = systems
@@ -109,8 +115,15 @@ class Cluster:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Cluster):
             return NotImplemented
-        mine = (self.scope, self.is_named, self.index, self.systems, self.inventory)
-        return mine == (other.scope, other.is_named, other.index, other.systems, other.inventory)
+        mine = (self.scope, self.is_named, self.unseen, self.index, self.systems, self.inventory)
+        return mine == (
+            other.scope,
+            other.is_named,
+            other.unseen,
+            other.index,
+            other.systems,
+            other.inventory,
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -121,7 +134,19 @@ class Cluster:
 
     def with_inventory(self, inventory: Inventory) -> Cluster:
         """The same cluster on other hardware."""
-        return Cluster(self.scope, self.index, self.linkers, self.systems, inventory, is_named=self.is_named)
+        return Cluster(
+            self.scope,
+            self.index,
+            self.linkers,
+            self.systems,
+            inventory,
+            is_named=self.is_named,
+            unseen=self.unseen,
+        )
+
+    def may_be_unseen(self, kind: str, name: str) -> bool:
+        """Whether an object that is not among the entries may stand in a text that could not be read."""
+        return (kind, name) in self.unseen or (kind, "") in self.unseen
 
     @cached_property
     def ambiguous(self) -> frozenset[ObjectKey]:
@@ -165,6 +190,7 @@ def link(
     inventory: Inventory | None = None,
     *,
     is_named: bool = False,
+    unseen: frozenset[tuple[str, str]] = frozenset(),
 ) -> Cluster:
     """A Cluster of all ``entries``; ``inventory`` replaces the hardware in sight when given."""
     index = _index(entries)
@@ -172,7 +198,7 @@ def link(
     for linker in linkers:
         systems[linker.name] = linker.link(index, systems)
     hardware = _hardware(linkers, systems, inventory)
-    return Cluster(scope, index, linkers, systems, hardware, is_named=is_named)
+    return Cluster(scope, index, linkers, systems, hardware, is_named=is_named, unseen=unseen)
 
 
 def _hardware(
@@ -214,7 +240,15 @@ def replace(
         state = cluster.systems[linker.name]
         systems[linker.name] = linker.relink(state, index, systems, frozenset(changed))
     hardware = _hardware(cluster.linkers, systems, inventory)
-    return Cluster(cluster.scope, index, cluster.linkers, systems, hardware, is_named=cluster.is_named)
+    return Cluster(
+        cluster.scope,
+        index,
+        cluster.linkers,
+        systems,
+        hardware,
+        is_named=cluster.is_named,
+        unseen=cluster.unseen,
+    )
 
 
 def _move(

@@ -25,6 +25,10 @@ _DOT_VALUE = re.compile(r"\{\{-?\s*\$?\.\w")
 _RUN_TIME = frozenset(
     {"args", "command", "data", "stringData", "binaryData", "env", "annotations", "script", "source"}
 )
+_KIND = re.compile(r"^kind:[ \t]*[\"']?([A-Z][A-Za-z0-9]*)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
+_METADATA = re.compile(r"^metadata:[ \t]*(?:#.*)?\r?\n((?:[ \t].*\r?\n|\r?\n)*)", re.MULTILINE)
+_NAME = re.compile(r"^([ \t]{1,8})name:[ \t]*([^\r\n]*)", re.MULTILINE)
+_PLAIN_NAME = re.compile(r"[\"']?([a-z0-9]([a-z0-9.-]*[a-z0-9])?)[\"']?[ \t]*(?:#.*)?\Z")
 _KUSTOMIZE = "kustomize.config.k8s.io/"
 
 _RENDER_GO = "Go template: render it first (helm template) and pass the result"
@@ -121,6 +125,25 @@ def is_object(value: Any) -> bool:
     if isinstance(kind, str) and kind[:1].isupper():
         return True
     return isinstance(value.get("metadata"), Mapping) and (version is not None or "spec" in value)
+
+
+def identity_of(value: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of an object that is to be rendered; no name where a placeholder stands."""
+    kind, metadata = value.get("kind"), value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    plain = _PLAIN_NAME.match(name) if isinstance(name, str) else None
+    return kind if isinstance(kind, str) else "", plain[1] if plain else ""
+
+
+def sketch(text: str) -> tuple[str, str]:
+    """Kind and name as the lines of a text show them that is no YAML; "" for what can not be told."""
+    kind = _KIND.search(text)
+    block = _METADATA.search(text + "\n")
+    names = list(_NAME.finditer(block[1])) if block else []
+    # A label may be called name as well; it stands deeper than the object's.
+    name = min(names, key=lambda found: len(found[1]), default=None)
+    plain = _PLAIN_NAME.match(name[2]) if name else None
+    return kind[1] if kind else "", plain[1] if plain else ""
 
 
 def what_else(file: str, value: Any) -> str:

@@ -12,9 +12,11 @@ from policycheck.source.document import Document, DocumentId, FileReport, Path, 
 from policycheck.source.jsondoc import JsonValue, NotJson, looks_like_json, read_json
 from policycheck.source.template import (
     NotChecked,
+    identity_of,
     is_object,
     judge_broken,
     may_be_template,
+    sketch,
     unrendered,
     what_else,
 )
@@ -36,6 +38,8 @@ class Unchecked(NamedTuple):
     column: int
     why: str
     failed: bool  # it should have been readable: exit code 3
+    kind: str = ""  # of the object that it would be, as far as the text tells
+    name: str = ""  # "" also when a template is to fill it in
 
 
 class ParsedFile(NamedTuple):
@@ -176,7 +180,7 @@ class _Reader:
             try:
                 values = _values(body, self.limits)
             except TextError as error:
-                self._note(number, piece, judge_broken(body, error))
+                self._note(number, piece, judge_broken(body, error), *sketch(body))
                 values = []
             for offset, value in enumerate(values):
                 self._take(number + offset, piece, value, body)
@@ -205,7 +209,7 @@ class _Reader:
             template = unrendered(body, item) if hinted else None
             if template is not None:
                 if known:
-                    self._note(number, piece, template)
+                    self._note(number, piece, template, *identity_of(item))
                 continue
             own = (
                 tuple(t._replace(path=t.path[len(path) :]) for t in troubles if t.path[: len(path)] == path)
@@ -224,9 +228,9 @@ class _Reader:
             for t in raw
         )
 
-    def _note(self, number: int, piece: Piece, why: NotChecked) -> None:
+    def _note(self, number: int, piece: Piece, why: NotChecked, kind: str = "", name: str = "") -> None:
         line, column = self.lines.place(min(piece.start + why.offset, len(self.text)))
-        self.unchecked.append(Unchecked(number, line, column, why.why, why.failed))
+        self.unchecked.append(Unchecked(number, line, column, why.why, why.failed, kind, name))
 
 
 def _report(file: str, documents: tuple[Document, ...], unchecked: tuple[Unchecked, ...]) -> FileReport:

@@ -90,3 +90,10 @@ def test_what_is_no_object_may_tell_the_version(write, lint, queue):
     )
     told = lint("q.yaml", "values.yaml").report["summary"]["targets"]["kueue"]
     assert told == {"version": "0.16.2", "assumed": False, "source": "image v0.16.2 in values.yaml"}
+
+
+def test_objects_whose_text_could_not_be_read_are_named(write, lint, queue):
+    template = queue("a").replace("nominalQuota: 8", "nominalQuota: ${GPUS}")
+    write({"q.yaml": template, "r.yaml": queue("{{ .Values.name }}"), "s.yaml": queue("b")})
+    (note,) = lint("q.yaml", "r.yaml", "s.yaml").report["summary"]["notes"]
+    assert note.endswith("could not be read: ClusterQueue (name not known), ClusterQueue a")

@@ -1,5 +1,8 @@
 import pytest
 
+from policycheck.source.template import sketch
+from policycheck.source.yamldoc import parse
+
 HEAD = "apiVersion: v1\nkind: X\n"
 
 
@@ -90,3 +93,27 @@ def test_other_formats_are_named(read, file, text, says):
 def test_a_kustomization_of_flux_is_an_object(read):
     text = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec: {}\n"
     assert len(read(text).documents) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kind: Queue\nmetadata:\n  name: a\nspec: {n: ${N}}\n", ("Queue", "a")),
+        ("kind: Queue\nmetadata: {name: a}\nspec: {n: '${N}'}\n", ("Queue", "a")),
+        ("kind: Queue\nmetadata: {name: '${NAME}'}\n", ("Queue", "")),
+        ("kind: Queue\nmetadata:\n  name: {{ .Values.name }}-x\n", ("Queue", "")),
+        ("kind: Queue # words\nmetadata:\n  labels:\n    a: b\n\n  name: 'a'  # words\nspec: {{ x }}\n", ("Queue", "a")),
+        ("spec:\n  kind: Inner\n  name: b\nkind: Queue\nother: {{ x }}\n", ("Queue", "")),
+        ("{{- range .Values.queues }}\nkind: Queue\nmetadata:\n  name: {{ . }}\n{{- end }}\n", ("Queue", "")),
+        ("kind: Queue\nmetadata:\n  labels:\n    name: b\n  name: a\nother: {{ x }}\n", ("Queue", "a")),
+        ("a: {{ x }}\n", ("", "")),
+    ],
+)  # fmt: skip
+def test_what_a_template_would_be_is_told_as_far_as_its_text_shows(text, expected):
+    (unchecked,) = parse("q.yaml", text.encode()).unchecked
+    assert (unchecked.kind, unchecked.name) == expected
+
+
+def test_long_texts_that_are_no_yaml_are_sketched_quickly():
+    assert sketch("metadata:\n" + "  a: b\n" * 200_000 + "kind: x" * 100_000)[0] == ""
+    assert sketch("metadata:\n" + " " * 1_000_000)[1] == ""
