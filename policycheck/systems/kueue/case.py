@@ -28,7 +28,8 @@ def run(case: Case) -> Answer:
 
 
 def _handler(suite: str, case: Case) -> Callable[[Case], Answer]:
-    from policycheck.systems.kueue.cases import cycles, flavors, narrow, preemption
+    from policycheck.systems.kueue.cases import cycles, flavors, narrow, placement, preemption
+    from policycheck.systems.kueue.validate.case import answer as validated
 
     table: Mapping[str, Callable[[Case], Answer]] = {
         "quota-available": narrow.quota_available,
@@ -38,6 +39,7 @@ def _handler(suite: str, case: Case) -> Callable[[Case], Answer]:
         "entry-ordering": narrow.entry_ordering,
         "resources-to-reserve": narrow.resources_to_reserve,
         "preemption-candidates-ordering": narrow.candidates_ordering,
+        "validation": lambda asked: dict(validated(asked)),
     }
     if suite in table:
         return table[suite]
@@ -45,8 +47,8 @@ def _handler(suite: str, case: Case) -> Callable[[Case], Answer]:
         return preemption.targets
     if suite.startswith("flavorassigner"):
         return flavors.assignment
-    if suite.startswith("tas-") or suite == "validation":
-        raise UnsupportedError(f"suite {suite}")
+    if suite.startswith("tas-"):
+        return placement.assignments
     if "maxCycles" in (case.get("configuration") or {}) or case.get("events"):
         return cycles.until_stable
     return cycles.fixed

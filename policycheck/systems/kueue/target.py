@@ -120,6 +120,8 @@ class Strategy(NamedTuple):
     topology_prefers_affinity: bool
     topology_replaces: bool
     topology_fail_fast: bool
+    topology_keeps_pod_owned: bool  # a workload of a single pod keeps its node, even a failed one
+    topology_elastic: bool
     own_label_keys: bool  # affinity is held against the flavor's own labels, not the group's (#12446)
 
 
@@ -184,5 +186,7 @@ def strategy(target: Target) -> Strategy:
         topology_prefers_affinity=on["TASRespectNodeAffinityPreferred"],
         topology_replaces=on["TASFailedNodeReplacement"],
         topology_fail_fast=on["TASFailedNodeReplacementFailFast"],
+        topology_keeps_pod_owned=on["SkipReassignmentForPodOwnedWorkloads"],
+        topology_elastic=on["ElasticJobsViaWorkloadSlicesWithTAS"],
         own_label_keys=target.version >= (0, 19),
     )

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from policycheck.model.amount import QuantityError, amount
 from policycheck.model.facts import Trouble
-from policycheck.systems.core.podspec import items, labels, mapping, text
+from policycheck.model.inventory import Node
+from policycheck.systems.core.nodes import node
+from policycheck.systems.core.podspec import items, labels, mapping, pod_set, text
 from policycheck.systems.kueue import configuration as configuring
 from policycheck.systems.kueue import model, read
 from policycheck.systems.kueue.case import Case
@@ -26,7 +28,7 @@ class World(NamedTuple):
     limit_rules: tuple[LimitRule, ...]
     target: Target
     now: int
-    nodes: tuple[Mapping[str, Any], ...]
+    nodes: tuple[Node, ...]
 
 
 def configuration(case: Case) -> model.Configuration:
@@ -94,8 +96,26 @@ def read_world(case: Case) -> World:
         tuple(_limit_rules(kinds.get("LimitRange", ()))),
         target(case),
         moment(text(case.get("now"))),
-        tuple(kinds.get("Node", ())),
+        _nodes(kinds, troubles),
     )
+
+
+def _nodes(kinds: Mapping[str, list[Mapping[str, Any]]], troubles: list[Trouble]) -> tuple[Node, ...]:
+    """Nodes less what pods hold that no queue accounts for. A node without the condition is not ready."""
+    found = []
+    for value in kinds.get("Node", ()):
+        conditions = [mapping(c) for c in items(mapping(value.get("status")).get("conditions"))]
+        ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+        found.append(node(value, troubles)._replace(ready=ready))
+    held: dict[str, dict[str, int]] = {}
+    for value in kinds.get("Pod", ()):
+        spec, status = mapping(value.get("spec")), mapping(value.get("status"))
+        if spec.get("nodeName") and status.get("phase") not in ("Succeeded", "Failed"):
+            mine = held.setdefault(text(spec["nodeName"]), {})
+            requests = pod_set("", 1, value, (), troubles, copy_limits=False).requests
+            for resource, number in {**requests, "pods": 1}.items():
+                mine[resource] = mine.get(resource, 0) + number
+    return tuple(n._replace(committed=held.get(n.name, {})) for n in found)
 
 
 def _undefaulted(value: Mapping[str, Any], troubles: list[Trouble]) -> model.ClusterQueue:
@@ -118,12 +138,13 @@ def _limit_rules(values: Iterable[Mapping[str, Any]]) -> Iterable[LimitRule]:
             yield LimitRule(
                 read.namespace(value),
                 text(entry.get("type")),
-                _resources(entry.get("max")),
-                _resources(entry.get("min")),
+                resources(entry.get("max")),
+                resources(entry.get("min")),
             )
 
 
-def _resources(raw: object) -> dict[str, int]:
+def resources(raw: object) -> dict[str, int]:
+    """A resource list in base units; what cannot be read is left out."""
     found = {}
     for name, value in mapping(raw).items():
         try:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from policycheck.systems.kueue.model import TopologyAssignment
 from policycheck.systems.kueue.quota import Amounts, Tree
+from policycheck.systems.kueue.scheduler.land import Claim
 from policycheck.systems.kueue.scheduler.plan import FlavorPlan, GroupPlan, Plan, Rules, SetsPlan
 
 NO_FIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
@@ -69,12 +71,30 @@ class SetResult(NamedTuple):
     asks: dict[str, int]
     clean: bool
     failed: str  # reason when no flavor was found
+    groups: tuple[
+        tuple[frozenset[str], str], ...
+    ] = ()  # flavors of a resource group, the least reason of those that do not fit
 
 
 class Assignment:
     """The outcome for a workload. ``mode`` is NO_FIT, PREEMPT or FIT."""
 
-    __slots__ = ("amounts", "columns", "height", "mode", "pinned", "reason", "scan", "sets", "usage")
+    __slots__ = (
+        "amounts",
+        "claims",
+        "columns",
+        "delayed",
+        "height",
+        "mode",
+        "pinned",
+        "reason",
+        "scan",
+        "sets",
+        "size",
+        "topology",
+        "trouble",
+        "usage",
+    )
 
     def __init__(self) -> None:
         self.sets: list[SetResult] = []
@@ -86,6 +106,17 @@ class Assignment:
         self.columns: frozenset[int] = frozenset()  # contested: those in which preemption is needed
         self.scan: Scan | None = None
         self.pinned: dict[tuple[int, str], str] | None = None
+        self.size = 1  # nodes of the tree: cell // size is a column
+        self.topology: dict[int, TopologyAssignment] = {}  # by podset
+        self.delayed: dict[int, str] = {}  # podsets that are placed later: Pending | Ready
+        self.claims: list[Claim] = []  # what the placement takes of nodes
+        self.trouble = ""  # why no place was found
+
+    def contest(self) -> None:
+        """Work out in which columns preemption is needed."""
+        self.columns = frozenset(
+            c.cell // self.size for r in self.sets for c in r.flavors.values() if c.mode != FIT
+        )
 
 
 class _Group(NamedTuple):
@@ -106,7 +137,7 @@ def worse_reason(a: str, b: str) -> str:
 class Assigner:
     """Assigns flavors in one tree under one queue's rules."""
 
-    __slots__ = ("attempts", "oracle", "rules", "tree")
+    __slots__ = ("attempts", "caps", "oracle", "rules", "tree")
 
     def __init__(
         self, tree: Tree, rules: Rules, oracle: Oracle, attempts: list[Attempt] | None = None
@@ -115,6 +146,7 @@ class Assigner:
         self.rules = rules
         self.oracle = oracle
         self.attempts = attempts  # filled when reasons are wanted
+        self.caps: dict[tuple[int, str], int] = {}  # (podset, flavor): mode that placement leaves
 
     def assign(
         self,
@@ -149,8 +181,10 @@ class Assigner:
         merged: dict[str, Chosen] = {}
         tried: dict[str, int] = {}
         reason, clean, failed, looked = "", True, bool(sets.missing), False
+        groups: list[tuple[frozenset[str], str]] = []
         for group in sets.groups:
             best = self._group(sets, group, out.usage, scan, pinned, allowed)
+            groups.append((group.names, best.reason))
             reason = worse_reason(reason, best.reason)
             looked = looked or best.looked
             if not best.chosen:
@@ -165,7 +199,7 @@ class Assigner:
         for member, asks in zip(sets.members, sets.wants, strict=True):
             flavors = {r: c._replace(amount=asks[r]) for r, c in merged.items() if r in asks}
             why = reason if looked else NO_MATCHING
-            out.sets.append(SetResult(member, plan.pods[member], flavors, asks, clean, why))
+            out.sets.append(SetResult(member, plan.pods[member], flavors, asks, clean, why, tuple(groups)))
             progress.append({r: tried[r] for r in flavors})
             for chosen in flavors.values():
                 out.usage[chosen.cell] = out.usage.get(chosen.cell, 0) + chosen.amount
@@ -234,6 +268,13 @@ class Assigner:
                 worst_mode, worst_height = mode, height
             if worst_mode != NO_FIT:
                 chosen[resource] = Chosen(flavor.name, mode, height, cell, amount)
+        if self.caps:
+            cap = min(self.caps.get((m, flavor.name), FIT) for m in sets.members)
+            if cap < worst_mode:
+                worst_mode = cap
+                chosen = {r: c._replace(mode=cap) for r, c in chosen.items()}
+            if cap == NO_FIT:
+                why = worse_reason(why, TOPOLOGY)
         self._note(sets, group, flavor, worst_mode, worst_height, tuple(shorts))
         return worst_mode, worst_height, why, chosen
 
@@ -289,7 +330,7 @@ class Assigner:
 
     def _conclude(self, out: Assignment, progress: list[dict[str, int]]) -> None:
         """Overall mode, reason and contested columns."""
-        contested: list[int] = []
+        out.size = self.tree.size
         for result in out.sets:
             if not result.clean:
                 stuck = any(c.mode != FIT for c in result.flavors.values())
@@ -297,10 +338,9 @@ class Assigner:
                 out.mode = min(out.mode, mode)
                 if mode == NO_FIT:
                     out.reason = worse_reason(out.reason, result.failed)
-            contested.extend(c.cell // self.tree.size for c in result.flavors.values() if c.mode != FIT)
         if out.mode != NO_FIT:
             out.reason = ""
-        out.columns = frozenset(contested)
+        out.contest()
         out.amounts = tuple(out.usage.items())
         if any(tried != -1 for sets in progress for tried in sets.values()):
             out.scan = tuple(progress)

@@ -54,6 +54,7 @@ class GroupPlan(NamedTuple):
     number: int
     first: str  # resource by which the group is entered; scan progress is kept under it
     flavors: tuple[FlavorPlan, ...]
+    names: frozenset[str]  # of all its flavors
 
 
 class SetsPlan(NamedTuple):
@@ -133,4 +134,4 @@ def _group(
         refusal = next(filter(None, (refuse(flavor.name, m, number) for m in members)), "")
         needs = tuple(Need(r, tree.cell(ground.node, (flavor.name, r)), total[r]) for r in resources)
         flavors.append(FlavorPlan(flavor.name, refusal, needs))
-    return GroupPlan(number, first, tuple(flavors))
+    return GroupPlan(number, first, tuple(flavors), frozenset(f.name for f in flavors))

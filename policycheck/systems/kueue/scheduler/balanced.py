@@ -1,0 +1,215 @@
+"""Balanced placement: over as few domains as will do, as evenly as possible (gate TASBalancedPlacement).
+
+For each group of sibling domains at the requested level: the greatest number of slices that every domain
+used could be given at least. The best group is cut down to domains that reach it, of those the set with
+the least capacity is taken, and each gets the threshold first and then what is over. Source: KEP-2724,
+"Balanced placement". When it cannot be done the caller falls back to the ordinary search.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.systems.kueue.scheduler.placing import Counts, Deal
+from policycheck.systems.kueue.scheduler.wish import Wish
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.placing import Finder
+
+_MOST_STATES = 200_000  # of the set search; beyond it the ordinary search takes over
+
+
+class _Greedy(NamedTuple):
+    """How many domains a greedy placement uses, and the last it used with and without the leader."""
+
+    used: int
+    last_led: int
+    last: int
+
+
+class _Best(NamedTuple):
+    counts: Counts
+    domains: list[int]
+    threshold: int
+    used: int
+
+
+def balance(
+    finder: Finder, counts: Counts, wish: Wish, pods: int, leaders: int
+) -> tuple[Counts, int, list[int]] | None:
+    """Counts, level and domains from which to go down, or None."""
+    task = _Task(finder, wish, pods // wish.slice_size, leaders)
+    best = task.best_group(counts)
+    return None if best is None else task.apply(best)
+
+
+class _Task:
+    def __init__(self, finder: Finder, wish: Wish, wanted: int, leaders: int) -> None:
+        self._finder = finder
+        self._domains = finder.domains
+        self._wish = wish
+        self._wanted = wanted
+        self._leaders = leaders
+
+    def best_group(self, counts: Counts) -> _Best | None:
+        """The siblings with the highest threshold, of equals those of which fewer are used."""
+        level, first = self._wish.level, self._domains.first
+        if level == 0:
+            groups = [(0, first[1])]
+        else:
+            groups = [self._domains.kids[d] for d in range(first[level - 1], first[level])]
+        best: _Best | None = None
+        for low, high in groups:
+            found = self._group(counts, list(range(low, high)), best.threshold if best else 0)
+            if found is not None and (
+                best is None
+                or found.threshold > best.threshold
+                or (found.threshold == best.threshold and found.used < best.used)
+            ):
+                best = found
+        return best
+
+    def _group(self, counts: Counts, among: list[int], least: int) -> _Best | None:
+        wish = self._wish
+        lower = self._below(among) if wish.level < wish.slice_level else among
+        greedy = self._greedy(counts, lower)
+        if greedy is None or not greedy.used:
+            return None
+        threshold = self._wanted // greedy.used
+        if greedy.last_led >= 0:
+            threshold = min(threshold, counts.slices_led[greedy.last_led])
+        if greedy.last >= 0:
+            threshold = min(threshold, counts.slices[greedy.last])
+        tries = [threshold]
+        if self._leaders and greedy.last >= 0:
+            tries.append(min(threshold, counts.slices_led[greedy.last]))
+        for attempt in dict.fromkeys(tries):
+            if attempt <= 0 or attempt < least:
+                return None
+            pruned = self._prune(counts, among, attempt)
+            after = self._greedy(pruned, among)
+            if after is not None:
+                return _Best(pruned, among, attempt, after.used)
+        return None
+
+    def _below(self, among: Iterable[int]) -> list[int]:
+        return [k for d in among for k in range(*self._domains.kids[d])]
+
+    def _greedy(self, counts: Counts, among: Sequence[int]) -> _Greedy | None:
+        """A greedy placement of all slices and the leader; None when they do not fit."""
+        deal = Deal(self._finder, counts, self._wish)
+        left, leaders, used, last_led, last = self._wanted, self._leaders, 0, -1, -1
+        rest = deal.ordered_led(among) if leaders else list(among)
+        while leaders > 0 and rest and counts.leaders[rest[0]] > 0:
+            last_led = rest.pop(0)
+            used += 1
+            leaders -= counts.leaders[last_led]
+            left -= counts.slices_led[last_led]
+        if leaders > 0:
+            return None
+        for domain in deal.ordered(rest):
+            if left <= 0 or counts.slices[domain] <= 0:
+                break
+            used += 1
+            last = domain
+            left -= counts.slices[domain]
+        return None if left > 0 else _Greedy(used, last_led, last)
+
+    def _prune(self, counts: Counts, among: list[int], threshold: int) -> Counts:
+        """A copy in which domains that cannot reach the threshold hold nothing."""
+        pruned = counts.copy()
+        for domain in among:
+            for kid in range(*self._domains.kids[domain]):
+                self._cut(pruned, kid, threshold, self._wish.level + 1)
+        if among:
+            level = self._wish.level
+            self._finder.roll(pruned, self._wish, among[0], among[-1] + 1, level, {})
+        for domain in among:
+            self._cut(pruned, domain, threshold, self._wish.level)
+        return pruned
+
+    def _cut(self, counts: Counts, domain: int, threshold: int, level: int) -> None:
+        led = counts.pods_led is not counts.pods
+        if counts.slices[domain] < threshold:
+            lists = [counts.pods, counts.slices, counts.leaders]
+            lists += [counts.pods_led, counts.slices_led] if led else []
+        elif led and counts.leaders[domain] > 0 and counts.slices_led[domain] < threshold:
+            lists = [counts.pods_led, counts.slices_led, counts.leaders]
+        else:
+            return
+        for low, high in self._domains.spans(domain, domain + 1, level):
+            for amounts in lists:
+                amounts[low:high] = [0] * (high - low)
+
+    def apply(self, best: _Best) -> tuple[Counts, int, list[int]] | None:
+        """The set of domains, each with its part as all that it holds."""
+        wish, counts, among = self._wish, best.counts, best.domains
+        level = wish.level
+        if level < wish.slice_level:
+            chosen = self._select(counts, sorted(among, key=lambda d: self._rank(counts, d)))
+            if chosen is None:
+                return None
+            among, level = self._below(chosen), level + 1
+        chosen = self._select(counts, sorted(among))
+        if chosen is None or self._wanted < len(chosen) * best.threshold:
+            return None
+        ordered = Deal(self._finder, counts, wish).ordered_led(chosen)
+        if not self._fill(counts, ordered, best.threshold):
+            return None
+        return counts, level, ordered
+
+    def _rank(self, counts: Counts, domain: int) -> tuple[object, ...]:
+        """Most capacity first; of equals the one whose children are most even."""
+        entropy = _entropy(counts.pods[k] for k in range(*self._domains.kids[domain]))
+        return -counts.leaders[domain], -counts.slices_led[domain], -entropy, domain
+
+    def _fill(self, counts: Counts, ordered: list[int], threshold: int) -> bool:
+        size = self._wish.slice_size
+        over, leaders = self._wanted - len(ordered) * threshold, self._leaders
+        for domain in ordered:
+            lead, more = 0, 0
+            if leaders > 0:
+                more, lead = min(counts.slices_led[domain] - threshold, over), 1
+                leaders -= 1
+            elif over > 0:
+                more = min(counts.slices[domain] - threshold, over)
+            slices = threshold + more
+            counts.leaders[domain] = lead
+            counts.slices[domain] = counts.slices_led[domain] = slices
+            counts.pods_led[domain] = slices * size - lead
+            counts.pods[domain] = slices * size
+            over -= more
+        return over <= 0 and leaders <= 0
+
+    def _select(self, counts: Counts, among: Sequence[int]) -> list[int] | None:
+        """Of the sets with as few domains as a greedy placement uses, one with the least capacity; the
+        first met counts. (leaders, pods) still to place -> the set that leads there, by its size.
+        """
+        greedy = self._greedy(counts, among)
+        if greedy is None:
+            return None
+        steps: list[dict[tuple[int, int], tuple[int, ...]]] = [{} for _ in range(greedy.used + 1)]
+        steps[0][self._leaders, self._wanted * self._wish.slice_size] = ()
+        for domain in among:
+            for used in range(greedy.used, 0, -1):
+                for (leaders, pods), before in sorted(steps[used - 1].items()):
+                    if leaders <= 0 and pods <= 0:
+                        continue
+                    after = (*before, domain)
+                    if leaders > 0 and counts.leaders[domain] > 0:
+                        state = (leaders - counts.leaders[domain], pods - counts.pods_led[domain])
+                        steps[used].setdefault(state, after)
+                    if counts.slices[domain] > 0:
+                        steps[used].setdefault((leaders, pods - counts.pods[domain]), after)
+                if len(steps[used]) > _MOST_STATES:
+                    return None
+        ends = {pods: chosen for (leaders, pods), chosen in steps[-1].items() if leaders == 0 and pods <= 0}
+        return list(ends[max(ends)]) if ends else None
+
+
+def _entropy(amounts: Iterable[int]) -> float:
+    held = [n for n in amounts if n > 0]
+    total = float(sum(held))
+    return sum(-(n / total) * math.log2(n / total) for n in held)
