@@ -6,6 +6,16 @@ GP5xx the operator, the device plugin and layouts of MIG. Beside them stand CR1x
 ``systems/core``: priority classes of pods, quotas and limit ranges of namespaces, device classes.
 """
 
+from policycheck.systems.gpu.checks.layouts import (
+    config_not_in_sight,
+    layout_empty,
+    layout_impossible,
+    layout_mixed_under_single,
+    layout_partial,
+    layout_unknown,
+    layouts_incomplete,
+    strategy_mismatch,
+)
 from policycheck.systems.gpu.checks.nodes import (
     allocatable_above_capacity,
     beta_labels_only,
@@ -21,21 +31,41 @@ from policycheck.systems.gpu.checks.nodes import (
     stale_gpus,
     type_contradicts_product,
 )
+from policycheck.systems.gpu.checks.plugin import (
+    config_unknown,
+    config_unreferenced,
+    plugin_oversells,
+    rename_ignored,
+    sharing_refused,
+)
 from policycheck.systems.gpu.checks.requests import request_differs_from_limit
 
 __all__ = [
     "allocatable_above_capacity",
     "beta_labels_only",
+    "config_not_in_sight",
+    "config_unknown",
+    "config_unreferenced",
     "described_twice",
     "gpus_not_offered",
     "hostname_twice",
     "label_value_illegal",
     "labels_contradict",
+    "layout_empty",
+    "layout_impossible",
     "layout_invalid",
+    "layout_mixed_under_single",
     "layout_not_applied",
+    "layout_partial",
+    "layout_unknown",
+    "layouts_incomplete",
+    "plugin_oversells",
+    "rename_ignored",
     "request_differs_from_limit",
+    "sharing_refused",
     "slices_beyond_cards",
     "slices_under_single",
     "stale_gpus",
+    "strategy_mismatch",
     "type_contradicts_product",
 ]

@@ -63,11 +63,13 @@ class Fault(NamedTuple):
     what: str
 
 
-def at_nodes(cluster: Cluster, faults: Iterable[Fault]) -> Found:
+def at_nodes(
+    cluster: Cluster, faults: Iterable[Fault], otherwise: tuple[DocumentId, Path] | None = None
+) -> Found:
     """One hit for all nodes with the same fault.
 
     It stands at the first of them. Nodes that are only looked at (an inventory beside the manifests)
-    are not reported upon: then it stands at a flavor that counts on the first of them.
+    are not reported upon: then it stands at ``otherwise``, or at a flavor that counts on the first.
     """
     alike: dict[tuple[str, bool], list[tuple[DocumentId, Fault]]] = {}
     for fault in faults:
@@ -83,7 +85,7 @@ def at_nodes(cluster: Cluster, faults: Iterable[Fault]) -> Found:
         if is_ours:
             yield Hit(identity, first.path, values, others, discriminator=what)
             continue
-        place = _flavor_of(cluster, first.node)
+        place = otherwise or _flavor_of(cluster, first.node)
         if place is not None:
             because = (Related(identity, first.path, first.node.name), *others)
             yield Hit(*place, values, because, discriminator=what)
