@@ -45,7 +45,8 @@ _FINAL, _INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 class Contest(NamedTuple):
     """Who holds how much before the taker asks for ``ask``; of the holder's, ``at_stake`` is the victim.
 
-    ``crowded``: others borrow as well, so that they may be looked at before the holder.
+    ``crowded``: others borrow as well, or the victim is not all that the holder can lose, so that
+    something else may be looked at first.
     """
 
     held: Mapping[str, int]
@@ -70,9 +71,6 @@ class Arena:
         # More ways of filling a small tree than a large one: each costs a walk over all queues.
         self._fills = (*_FILLS, *map(_mixed, range(max(4, 400 // max(1, len(self.place))))))
 
-    def _fresh(self) -> Session:
-        return self._session.fork()
-
     def contest(self, taker: str, holder: str, situation: str) -> Contest | None:
         """A situation in which ``taker`` is short of what ``holder`` has on loan; None when none is found."""
         loads = (False,) if taker == holder else ((False, True) if situation == OWN else (True, False))
@@ -84,40 +82,27 @@ class Arena:
                     return found
         return None
 
-    def run(self, contest: Contest, taker: str, holder: str, rank: Rank) -> str | None:
-        """By which reason the victim is taken; "" when it is spared, None when others go in its place."""
-        session = self._fresh()
-        victim = f"{_SPACE}/victim"
-        created = _AFTER if rank.is_newer else _BEFORE
-        offered = []
-        for name, amount in contest.held.items():
-            rest = amount - contest.at_stake if name == holder else amount
-            if rest > 0:
-                offered.append(self._holding(name, f"rest-{self.place[name]}", rest, _TOP, _BEFORE))
-        offered.append(self._holding(holder, "victim", contest.at_stake, rank.victim, created))
-        ask = self._asking(taker, "taker", contest.ask, rank.taker, _TAKER)
-        session.offer([*offered, ask])
-        decided = [d for d in session.cycle(_NOW) if d.workload == ask.id]
-        victims = {v.workload: v.reason for d in decided for v in d.victims}
-        if victim in victims:
-            return victims[victim]
-        return None if victims or (contest.crowded and self._looks_at_all(taker)) else ""
+    def stage(self, contest: Contest, taker: str, holder: str) -> Stage:
+        """The contest with everybody in place but the victim and the taker."""
+        return Stage(self, self._session, contest, taker, holder)
 
-    def _looks_at_all(self, taker: str) -> bool:
+    def looks_at_all(self, taker: str) -> bool:
         """Whether what others hold is looked at whatever its priority, so that it may stand before the
         victim in the order of shares.
         """
         policy = self._session.queues[taker].config.preemption.reclaim_within_cohort
         return policy == "Any" and self._session.world.fair is not None
 
-    def _asking(self, queue: str, name: str, amount: int, priority: int, created: str) -> KueueWorkload:
+    def asking(self, queue: str, name: str, amount: int, priority: int, created: str) -> KueueWorkload:
+        """A workload of ``queue`` that asks for ``amount``."""
         resource = self.pair[1]
         spec = PodSet("main", amount, {}) if resource == "pods" else PodSet("main", 1, {resource: amount})
         return KueueWorkload(_SPACE, name, queue, (spec,), priority, created=created, uid=name)
 
-    def _holding(self, queue: str, name: str, amount: int, priority: int, created: str) -> KueueWorkload:
+    def holding(self, queue: str, name: str, amount: int, priority: int, created: str) -> KueueWorkload:
+        """A workload of ``queue`` that holds ``amount``."""
         flavor, resource = self.pair
-        asking = self._asking(queue, name, amount, priority, created)
+        asking = self.asking(queue, name, amount, priority, created)
         given = PodSetAssignment("main", asking.pod_sets[0].pods, {resource: flavor}, {resource: amount})
         held = {c: Condition(c, True, c, created) for c in ("QuotaReserved", "Admitted")}
         return asking._replace(admission=Admission(queue, (given,)), conditions=held)
@@ -129,6 +114,48 @@ class Arena:
         cell = self.place[queue]
         within = tree.nominal[cell] >= amount or tree.reach(cell, amount)[1]
         return within or self._rules[queue].may_preempt_borrowing
+
+
+class Stage:
+    """One contest set up once and played for many priorities. Only one stage of an arena at a time."""
+
+    def __init__(self, arena: Arena, session: Session, contest: Contest, taker: str, holder: str) -> None:
+        self._arena, self._session, self._contest = arena, session, contest
+        self._taker, self._holder = taker, holder
+        self._others: list[str] = []
+
+    def _set_up(self) -> None:
+        arena, contest, others = self._arena, self._contest, []
+        for name, amount in contest.held.items():
+            rest = amount - contest.at_stake if name == self._holder else amount
+            if rest > 0:
+                others.append(arena.holding(name, f"rest-{arena.place[name]}", rest, _TOP, _BEFORE))
+        self._session.offer(others)
+        self._others = [workload.id for workload in others]
+
+    def run(self, rank: Rank) -> str | None:
+        """By which reason the victim is taken; "" when it is spared, None when others go in its place."""
+        if not self._others:
+            self._set_up()
+        created = _AFTER if rank.is_newer else _BEFORE
+        victim = self._arena.holding(self._holder, "victim", self._contest.at_stake, rank.victim, created)
+        ask = self._arena.asking(self._taker, "taker", self._contest.ask, rank.taker, _TAKER)
+        self._session.offer([victim, ask])
+        decided = [d for d in self._session.cycle(_NOW) if d.workload == ask.id]
+        victims = {v.workload: v.reason for d in decided for v in d.victims}
+        self._session.release([victim.id, ask.id])
+        if victims.keys() - {victim.id}:
+            self.close()
+        self._session.settle()
+        if victim.id in victims:
+            return victims[victim.id]
+        unclear = self._contest.crowded and self._arena.looks_at_all(self._taker)
+        return None if victims or unclear else ""
+
+    def close(self) -> None:
+        """Everybody leaves: cheaper than a copy of all queues for each of so many small situations."""
+        self._session.release(self._others)
+        self._others = []
 
 
 def _reduced(objects: KueueObjects, queues: Iterable[str], pair: FlavorResource) -> KueueObjects:
@@ -220,7 +247,7 @@ class _Build:
         if not self._comes_to_it(ask, stake):
             return None
         nominal = self.tree.nominal
-        crowded = any(self.held.get(n, 0) > nominal[self.place(n)] for n in self.others())
+        crowded = stake > 1 or any(self.held.get(n, 0) > nominal[self.place(n)] for n in self.others())
         return Contest(dict(self.held), ask, stake, crowded)
 
     def _holds(self, ask: int) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policycheck.simulate.matrix import Cell, Group, Priority, Rank, Row, Way, cells
+from policycheck.simulate.matrix import Group, Priority, Row, Way, cells
 from policycheck.simulate.rights import Taking
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.contest import Arena
@@ -62,15 +62,13 @@ class Takings:
         run: bool,
     ) -> Way:
         pairs = self.pairs(taker, holder, situation)
-        decide = None
-        if run and pairs:
-            arena = self._arena(pairs[0])
-            contest = arena.contest(taker, holder, situation)
-
-            def decide(rank: Rank) -> str | None:
-                return arena.run(contest, taker, holder, rank) if contest is not None else None
-
-        made: tuple[Cell, ...] = cells(taking, priorities, decide)
+        arena = self._arena(pairs[0]) if pairs else None
+        contest = arena.contest(taker, holder, situation) if arena is not None and run else None
+        if arena is None or contest is None:
+            return Way(situation, taking, pairs, cells(taking, priorities, None))
+        stage = arena.stage(contest, taker, holder)
+        made = cells(taking, priorities, stage.run)
+        stage.close()
         return Way(situation, taking, pairs, made)
 
     def _arena(self, pair: FlavorResource) -> Arena:

@@ -121,9 +121,9 @@ def test_what_happens_in_any_situation_is_in_the_matrix(objects, data):
             amount = data.draw(st.integers(1, min(free, 8)))
             tree.add(arena.place[name], amount)
             priority = data.draw(st.sampled_from([1, 10, 100]))
-            held.append(arena._holding(name, f"h{number}", amount, priority, "2026-01-01T00:00:01Z"))
+            held.append(arena.holding(name, f"h{number}", amount, priority, "2026-01-01T00:00:01Z"))
     taker = data.draw(st.sampled_from(names))
-    ask = arena._asking(
+    ask = arena.asking(
         taker,
         "taker",
         data.draw(st.integers(1, 6)),
