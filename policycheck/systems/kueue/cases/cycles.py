@@ -9,19 +9,12 @@ from policycheck.model.amount import write
 from policycheck.simulate.scheduler import Decision, Grant
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import read
-from policycheck.systems.kueue.case import Answer, Case, UnsupportedError
-from policycheck.systems.kueue.cases.world import World, open_session, read_world
-from policycheck.systems.kueue.scheduler.entry import MIGRATION
+from policycheck.systems.kueue.case import Answer, Case
+from policycheck.systems.kueue.cases.world import open_session, read_world
+from policycheck.systems.kueue.scheduler.entry import MIGRATION, NODE_FAILURES
 from policycheck.systems.kueue.scheduler.run import Event
 from policycheck.systems.kueue.scheduler.run import until_stable as run_until_stable
 from policycheck.systems.kueue.scheduler.session import Session
-
-
-def _refuse_topology(world: World) -> None:
-    used = {f.name for q in world.objects.cluster_queues.values() for g in q.groups for f in g.flavors}
-    tas = any(world.objects.flavors[n].topology for n in used if n in world.objects.flavors)
-    if tas and world.target.gates.get("TopologyAwareScheduling") is not False:
-        raise UnsupportedError("topology-aware scheduling")
 
 
 def granted(grant: Grant | None) -> dict[str, Any]:
@@ -61,7 +54,7 @@ def _reserved(decisions: Iterable[Decision]) -> list[dict[str, Any]]:
 def _evicted(victims: Mapping[str, str]) -> list[dict[str, str]]:
     rows = []
     for name, reason in sorted(victims.items()):
-        moved = reason == MIGRATION
+        moved = reason in (MIGRATION, NODE_FAILURES)
         row = {"workload": name, "evictedReason": reason if moved else "Preempted"}
         rows.append(row if moved else row | {"preemptedReason": reason})
     return rows
@@ -70,7 +63,6 @@ def _evicted(victims: Mapping[str, str]) -> list[dict[str, str]]:
 def fixed(case: Case) -> Answer:
     """``configuration.cycles`` cycles, back to back."""
     world = read_world(case)
-    _refuse_topology(world)
     session = open_session(world)
     asked, raw = mapping(case.get("input")), mapping(case.get("configuration"))
     for queue, amounts in mapping(asked.get("initialConsumedUsageByLocalQueue")).items():
@@ -108,7 +100,6 @@ def _number(raw: object) -> float:
 def until_stable(case: Case) -> Answer:
     """Cycles with the case's events, until nothing changes."""
     world = read_world(case)
-    _refuse_topology(world)
     session = open_session(world)
     raw = mapping(case.get("configuration"))
     events: dict[int, list[Event]] = {}

@@ -157,5 +157,10 @@ def resources(raw: object) -> dict[str, int]:
 def open_session(world: World) -> Session:
     """The compiled session of a world."""
     return compile_session(
-        world.objects, world.namespaces, world.target, limit_rules=world.limit_rules, now=world.now
+        world.objects,
+        world.namespaces,
+        world.target,
+        limit_rules=world.limit_rules,
+        nodes=world.nodes,
+        now=world.now,
     )

@@ -137,7 +137,7 @@ def worse_reason(a: str, b: str) -> str:
 class Assigner:
     """Assigns flavors in one tree under one queue's rules."""
 
-    __slots__ = ("attempts", "caps", "oracle", "rules", "tree")
+    __slots__ = ("attempts", "oracle", "rules", "tree")
 
     def __init__(
         self, tree: Tree, rules: Rules, oracle: Oracle, attempts: list[Attempt] | None = None
@@ -146,7 +146,6 @@ class Assigner:
         self.rules = rules
         self.oracle = oracle
         self.attempts = attempts  # filled when reasons are wanted
-        self.caps: dict[tuple[int, str], int] = {}  # (podset, flavor): mode that placement leaves
 
     def assign(
         self,
@@ -268,13 +267,6 @@ class Assigner:
                 worst_mode, worst_height = mode, height
             if worst_mode != NO_FIT:
                 chosen[resource] = Chosen(flavor.name, mode, height, cell, amount)
-        if self.caps:
-            cap = min(self.caps.get((m, flavor.name), FIT) for m in sets.members)
-            if cap < worst_mode:
-                worst_mode = cap
-                chosen = {r: c._replace(mode=cap) for r, c in chosen.items()}
-            if cap == NO_FIT:
-                why = worse_reason(why, TOPOLOGY)
         self._note(sets, group, flavor, worst_mode, worst_height, tuple(shorts))
         return worst_mode, worst_height, why, chosen
 

@@ -152,17 +152,16 @@ def _valid(contest: Contest, candidate: _Candidate, *, borrowing: bool) -> bool:
 
 
 def _try(contest: Contest, candidates: list[_Candidate], *, borrowing: bool) -> list[Target]:
-    tree = contest.tree
     taken: list[Target] = []
     for candidate in candidates:
         if not _valid(contest, candidate, borrowing=borrowing):
             continue
-        tree.remove_all(candidate.victim.amounts)
+        contest.remove(candidate.victim)
         taken.append((candidate.victim, candidate.reason))
         if contest.fits(borrowing=borrowing):
             return minimal(contest, taken, borrowing=borrowing)
     for victim, _ in taken:
-        tree.add_all(victim.amounts)
+        contest.put_back(victim)
     return []
 
 

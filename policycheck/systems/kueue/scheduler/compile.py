@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from policycheck.model.inventory import Node
 from policycheck.systems.kueue.model import (
     AdmissionFairSharing,
     ClusterQueue,
     KueueObjects,
 )
 from policycheck.systems.kueue.quota import build
+from policycheck.systems.kueue.scheduler.land import survey
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.plan import Rules
@@ -17,6 +19,7 @@ from policycheck.systems.kueue.scheduler.session import Session, World
 from policycheck.systems.kueue.scheduler.shape import Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import Queue
+from policycheck.systems.kueue.scheduler.topology import profile, traits
 from policycheck.systems.kueue.target import Strategy, Target, strategy
 
 _LATEST = Target()
@@ -29,9 +32,13 @@ def compile_session(
     target: Target = _LATEST,
     *,
     limit_rules: Iterable[LimitRule] = (),
+    nodes: Iterable[Node] | None = None,
     now: int = 0,
 ) -> Session:
     """A session of all queues, with every unfinished workload of ``objects`` in its place.
+
+    ``nodes`` are what flavors with a topology place pods on; None when nobody knows them: then quota
+    alone decides.
 
     ``namespaces`` gives labels by namespace; one that is not listed has none. Never raises for what
     the objects say: a queue that cannot work is inactive with Kueue's own reason.
@@ -40,12 +47,14 @@ def compile_session(
     configuration = objects.configuration
     forest = build(objects.cluster_queues.values(), objects.cohorts.values(), lending=rules.lending)
     fair = configuration.fair_sharing
+    land = None if nodes is None else survey(objects, nodes, rules)
     queues = {}
     for config in objects.cluster_queues.values():
         tree, node = forest.place[config.name]
         queue = Queue(config, tree, node, _rules(config, rules, fair=fair is not None))
         queue.inactive = "CohortCycleDetected" if config.name in forest.cyclic else inactive(config, objects)
         queue.by_local = _orders_by_local(config, configuration.admission_fair_sharing, rules)
+        queue.traits = traits(config, objects, land)
         queues[config.name] = queue
         for group in config.groups:
             for flavor in group.flavors:
@@ -63,11 +72,12 @@ def compile_session(
         ignore_undeclared=rules.ignores_undeclared
         and configuration.quota_check_strategy == "IgnoreUndeclared",
         locals=locals_,
+        profile=profile(rules),
     )
     ledger = None
     if rules.admission_fair_sharing and configuration.admission_fair_sharing is not None:
         ledger = Ledger(configuration.admission_fair_sharing, locals_)
-    session = Session(world, forest.trees, queues, ledger, now)
+    session = Session(world, forest.trees, queues, ledger, now, land)
     session.offer(objects.workloads.values())
     return session
 

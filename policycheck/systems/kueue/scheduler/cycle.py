@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from policycheck.simulate.scheduler import (
+    EVICTED,
     PREEMPTING,
     RESERVED,
     WAITING,
@@ -25,6 +26,7 @@ from policycheck.systems.kueue.scheduler.entry import (
     MISMATCH,
     NO_FIT_AT_ALL,
     NO_VICTIMS,
+    NODE_FAILURES,
     PENDING_PREEMPTION,
     Entry,
     Refused,
@@ -35,6 +37,7 @@ from policycheck.systems.kueue.scheduler.nominate import Nominator
 from policycheck.systems.kueue.scheduler.process import Process
 from policycheck.systems.kueue.scheduler.session import Session, grant_of
 from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
+from policycheck.systems.kueue.scheduler.topology import PENDING
 from policycheck.systems.kueue.scheduler.variant import kept_flavors, replaced
 from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING
 
@@ -50,6 +53,10 @@ class Cycle:
         """Decide on all heads."""
         session = self._session
         heads: dict[int, list[tuple[Item, Queue]]] = {}
+        for name in sorted(session.second):
+            placing = session.second[name]
+            if placing.queue is not None and not placing.queue.inactive:
+                heads.setdefault(placing.queue.tree, []).append((placing, placing.queue))
         for name in sorted(session.busy):
             queue = session.busy[name]
             if queue.inactive:
@@ -59,8 +66,11 @@ class Cycle:
                 del session.busy[name]
             else:
                 heads.setdefault(queue.tree, []).append((item, queue))
+        groups: dict[int, list[int]] = {}
         for tree in sorted(heads):
-            self._tree(tree, heads[tree])
+            groups.setdefault(session.group[tree], []).append(tree)
+        for trees in groups.values():
+            self._together(trees, heads)
         return self._decisions
 
     def _pop(self, queue: Queue) -> Item | None:
@@ -70,25 +80,32 @@ class Cycle:
             return queue.pop_by_use(use)
         return queue.pop()
 
-    def _tree(self, number: int, heads: list[tuple[Item, Queue]]) -> None:
+    def _together(self, numbers: list[int], heads: dict[int, list[tuple[Item, Queue]]]) -> None:
+        """Decide on the heads of trees that share nodes, or of one tree."""
         session = self._session
-        tree = session.trees[number]
-        nominator = Nominator(session.scene(number))
-        evidence = capture(session, number)
-        entries: list[Entry] = []
+        nominators: dict[int, Nominator] = {}
+        by_tree: dict[int, list[Entry]] = {}
         refused: list[Refused] = []
-        for item, queue in heads:
-            why = self._refusal(item, queue)
-            if why is None:
-                entries.append(self._nominate(item, queue, nominator, evidence))
-            else:
-                refused.append(why)
-        process = Process(session, nominator, tree)
-        before = tree.usage.copy()
-        ordered = self._fair(number, entries) if session.world.fair is not None else self.classical(entries)
-        for entry in ordered:
+        for number in numbers:
+            nominator = nominators[number] = Nominator(session.scene(number))
+            evidence = capture(session, number)
+            found = by_tree[number] = []
+            for item, queue in heads[number]:
+                why = self._refusal(item, queue)
+                if why is None:
+                    found.append(self._nominate(item, queue, nominator, evidence))
+                else:
+                    refused.append(why)
+        entries = [entry for number in numbers for entry in by_tree[number]]
+        process = Process(session, nominators)
+        before = [(session.trees[n].usage, session.trees[n].usage.copy()) for n in numbers]
+        if session.land is not None:
+            before.append((session.land.usage, session.land.usage.copy()))
+        for entry in self._ordered(by_tree):
             process.entry(entry)
-        tree.usage[:] = before  # what was only held back in this cycle goes; what was reserved comes next
+        for usage, was in before:  # what was only held back goes; what was reserved comes next
+            usage[: len(was)] = was
+            usage[len(was) :] = [0] * (len(usage) - len(was))
         for entry in entries:
             self._finish(entry)
         for one in refused:
@@ -121,11 +138,16 @@ class Cycle:
         if old is None:
             assignment, targets = nominator.nominate(item, queue, item.scan, None)
         else:
+            land, tree = self._session.land, self._session.trees[queue.tree]
             with_old = queue.holders
             queue.holders = {name: holder for name, holder in with_old.items() if holder is not old}
-            self._session.trees[queue.tree].remove_all(old.amounts)
-            assignment, targets = nominator.nominate(item, queue, item.scan, kept_flavors(old))
-            self._session.trees[queue.tree].add_all(old.amounts)
+            tree.remove_all(old.amounts)
+            if land is not None:
+                land.remove(old.placed)
+            assignment, targets = nominator.nominate(item, queue, item.scan, kept_flavors(old), old)
+            tree.add_all(old.amounts)
+            if land is not None:
+                land.add(old.placed)
             queue.holders = with_old
         item.scan = assignment.scan
         item.scan_generation = queue.generation
@@ -149,10 +171,16 @@ class Cycle:
 
         return sorted(entries, key=key)
 
-    def _fair(self, number: int, entries: list[Entry]) -> Iterator[Entry]:
+    def _ordered(self, by_tree: dict[int, list[Entry]]) -> Iterator[Entry]:
+        """The order of all entries; under fair sharing tree by tree, those that hold quota first."""
+        if self._session.world.fair is None:
+            yield from self.classical([entry for entries in by_tree.values() for entry in entries])
+            return
         from policycheck.systems.kueue.scheduler.tournament import Tournament
 
-        return iter(Tournament(self._session, number, entries))
+        yield from (e for entries in by_tree.values() for e in entries if e.item.reserved)
+        for number, entries in by_tree.items():
+            yield from Tournament(self._session, number, [e for e in entries if not e.item.reserved])
 
     def _finish(self, entry: Entry) -> None:
         """After all entries are decided: reserve, or put back."""
@@ -165,6 +193,9 @@ class Cycle:
                 self._evict(victim, reason)
         if entry.migrates is not None:
             self._evict(entry.migrates, MIGRATION)
+        if entry.failed_node:
+            session.second.pop(item.id, None)
+            self._evict(item, NODE_FAILURES)
         if entry.skipped and entry.back == GENERIC:
             entry.back = FAILED
         item.message = entry.message
@@ -172,6 +203,8 @@ class Cycle:
             item.reason = entry.reason
         self._requeue(item, queue, entry.back, entry.reason or "")
         outcome = PREEMPTING if entry.back == PENDING_PREEMPTION and not entry.deferred else WAITING
+        if entry.failed_node:
+            outcome = EVICTED
         self._decide(item, queue, outcome, entry.reason or "", entry.message, entry)
         session.busy[queue.name] = queue
 
@@ -182,6 +215,11 @@ class Cycle:
             queue.preemptor = None
         if entry.replaces is not None:
             session.release([entry.replaces.id])
+        if item.reserved:
+            session.rehold(item, queue, admission)
+            item.admitted = _checks_pass(item, queue, admission)
+            self._decide(item, queue, RESERVED, "", "", entry)
+            return
         item.place = AWAY
         item.scan = None
         item.reason, item.message = None, ""
@@ -211,6 +249,8 @@ class Cycle:
         returned; only the next preemptor of the queue takes that place (recorded runs).
         """
         session = self._session
+        if item.reserved:
+            return  # it is looked at again, but not as a head of its queue
         if back == PENDING_PREEMPTION:
             queue.preemptor = item
         at_once = back != MISMATCH if queue.strict else back in (FAILED, PENDING_PREEMPTION)
@@ -232,6 +272,8 @@ class Cycle:
         entry: Entry | None = None,
     ) -> None:
         victims: tuple[Displaced, ...] = ()
+        if outcome == EVICTED:
+            victims = (Displaced(item.id, queue.name, NODE_FAILURES),)
         if outcome == PREEMPTING and entry is not None:
             victims = tuple(Displaced(v.id, v.queue.name if v.queue else "", r) for v, r in entry.targets)
             if entry.migrates is not None:
@@ -261,6 +303,8 @@ def _admission(entry: Entry) -> Admission:
             r.pods,
             {resource: c.flavor for resource, c in r.flavors.items()},
             {resource: c.amount for resource, c in r.flavors.items()},
+            entry.assignment.topology.get(r.member),
+            entry.assignment.delayed.get(r.member, ""),
         )
         for r in entry.assignment.sets
     ]
@@ -268,7 +312,11 @@ def _admission(entry: Entry) -> Admission:
 
 
 def _checks_pass(item: Item, queue: Queue, admission: Admission) -> bool:
-    """Whether every check that applies to the flavors given is in the workload's status and Ready."""
+    """Whether every check that applies to the flavors given is in the workload's status and Ready, and
+    no place is still to be found.
+    """
+    if any(s.topology is None and s.delayed_topology == PENDING for s in admission.pod_sets):
+        return False
     flavors = {f for s in admission.pod_sets for f in s.flavors.values()}
     states = {c.name: c.state for c in item.workload.check_states}
     for rule in queue.config.checks:

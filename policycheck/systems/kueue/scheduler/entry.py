@@ -9,7 +9,7 @@ from policycheck.systems.kueue.scheduler.explain import Asked
 from policycheck.systems.kueue.scheduler.state import Item, Queue
 from policycheck.systems.kueue.scheduler.victims import Target
 
-MIGRATION = "FlavorMigration"
+MIGRATION, NODE_FAILURES = "FlavorMigration", "NodeFailures"
 # Why a head goes back to its queue.
 GENERIC, FAILED, PENDING_PREEMPTION, NO_FIT_AT_ALL, NO_VICTIMS, MISMATCH, GATED = range(7)
 
@@ -25,6 +25,7 @@ class Entry:
         "assignment",
         "back",
         "deferred",
+        "failed_node",
         "item",
         "message",
         "migrates",
@@ -58,6 +59,7 @@ class Entry:
         self.deferred = False
         self.replaces: Item | None = None  # the slice of the same job whose place it takes
         self.migrates: Item | None = None  # the less favorable variant that makes way
+        self.failed_node = False  # evicted, since a node of its failed and there is no other
         self.notes: list[str] = []
         self.reasons = reasons
 

@@ -33,6 +33,7 @@ class Evidence(NamedTuple):
     holders: tuple[tuple[Held, ...], ...]  # by node
     ledger: Ledger | None
     now: int
+    usage_of_nodes: tuple[int, ...] | None
 
 
 def capture(session: Session, number: int) -> Evidence:
@@ -43,11 +44,15 @@ def capture(session: Session, number: int) -> Evidence:
             holders.append(())
             continue
         if queue.frozen[0] != queue.version:
-            held = tuple((v, v.reserved_at, v.evicted, v.amounts, v.columns) for v in queue.holders.values())
+            held = tuple(
+                (v, v.reserved_at, v.evicted, v.amounts, v.columns, v.placed) for v in queue.holders.values()
+            )
             queue.frozen = (queue.version, held)
         holders.append(queue.frozen[1])
     ledger = session.ledger.copy() if session.ledger is not None else None
-    return Evidence(session, number, tuple(session.trees[number].usage), tuple(holders), ledger, session.now)
+    usage = tuple(session.trees[number].usage)
+    nodes = tuple(session.land.usage) if session.land is not None else None
+    return Evidence(session, number, usage, tuple(holders), ledger, session.now, nodes)
 
 
 class Asked(NamedTuple):
@@ -117,16 +122,20 @@ def _put_back(evidence: Evidence) -> tuple[Scene, dict[str, Queue]]:
             members.append(None)
             continue
         other = queue.bare()
-        for item, since, evicted, amounts, columns in held:
+        for item, since, evicted, amounts, columns, placed in held:
             one = item.copy()
             one.reserved, one.reserved_at, one.evicted = True, since, evicted
-            one.amounts, one.columns, one.queue = amounts, columns, other
+            one.amounts, one.columns, one.placed, one.queue = amounts, columns, placed, other
             other.holders[one.id] = one
         members.append(other)
         queues[queue.name] = other
     world = session.world
     shares = world.shares[evidence.number].on(tree)
-    scene = Scene(world, tree, members, shares, evidence.ledger, evidence.now, session.plan)
+    land = None
+    if session.land is not None and evidence.usage_of_nodes is not None:
+        land = session.land.copy()
+        land.usage = list(evidence.usage_of_nodes)
+    scene = Scene(world, tree, members, shares, evidence.ledger, evidence.now, session.plan, land)
     return scene, queues
 
 

@@ -94,13 +94,13 @@ class _Search:
         if enough:
             return self._taken
         for victim, _ in self._taken:
-            tree.add_all(victim.amounts)
+            contest.put_back(victim)
         return []
 
     def _take(self, victim: Item, reason: str) -> bool:
         """Remove the victim; whether the preemptor then fits."""
         tree, contest = self._tree, self._contest
-        tree.remove_all(victim.amounts)
+        contest.remove(victim)
         self._taken.append((victim, reason))
         self._note(victim, reason, taken=True)
         tree.remove_all(contest.amounts)

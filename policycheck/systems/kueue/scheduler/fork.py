@@ -32,12 +32,14 @@ def fork(session: Session) -> Session:
     ledger = session.ledger.copy() if session.ledger is not None else None
     trees = [with_usage(t, t.usage.copy()) for t in session.trees]
     shares = tuple(s.on(t) for s, t in zip(session.world.shares, trees, strict=True))
-    other = Made(session.world._replace(shares=shares), trees, queues, ledger, session.now)
+    land = session.land.copy() if session.land is not None else None
+    other = Made(session.world._replace(shares=shares), trees, queues, ledger, session.now, land)
     other.number = session.number
     other.items = items
     other.homes = dict(session.homes)
     other.victims = [items[v.id] for v in session.victims if v.id in items]
     other.busy = {name: queues[name] for name in session.busy}
+    other.second = {name: items[name] for name in session.second}
     other.stamps = session.stamps.copy()
     return other
 
@@ -86,6 +88,8 @@ def state(session: Session) -> tuple[object, ...]:
                 item.reserved and rank[item.reserved_at],
                 item.evicted,
                 item.amounts,
+                item.placed,
+                name in session.second,
             )
         )
     queues = tuple(

@@ -1,4 +1,4 @@
-"""Nominating one workload: flavors, and the victims that would make room for it."""
+"""Nominating one workload: flavors, places on nodes, and the victims that would make room for it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from policycheck.systems.kueue.scheduler import classical, fair
 from policycheck.systems.kueue.scheduler.assign import (
     FIT,
     NO_CANDIDATES,
+    NO_FIT,
     PREEMPT,
     RECLAIM,
     Assigner,
     Assignment,
     Attempt,
+    Chosen,
     Oracle,
     Scan,
+    SetResult,
 )
+from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.plan import Plan
 from policycheck.systems.kueue.scheduler.reduce import search
 from policycheck.systems.kueue.scheduler.shape import Shape
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import Item, Queue
+from policycheck.systems.kueue.scheduler.topology import Placer, lost_any
 from policycheck.systems.kueue.scheduler.victims import Contest, Target, Trace
 
 if TYPE_CHECKING:
@@ -49,6 +54,7 @@ class Scene(NamedTuple):
     ledger: Ledger | None
     now: int
     plan: Callable[[Queue, Shape, tuple[int, ...]], Plan]
+    land: Land | None = None
 
 
 class Nominator:
@@ -61,34 +67,109 @@ class Nominator:
         self._attempts = attempts
         self._trace = trace
 
-    def nominate(self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None) -> Nomination:
-        """Full size first; with fewer pods only when neither quota nor preemption allow full size."""
+    def nominate(
+        self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None, old: Item | None = None
+    ) -> Nomination:
+        """Full size first; with fewer pods only when neither quota nor preemption allow full size.
+
+        ``old`` is the slice of the same job that ``item`` replaces.
+        """
+        placer = self._placer(item, queue, old)
+        found = self._nominate(item, queue, scan, pinned, placer)
+        if placer is not None:
+            self._place_preempting(item, found, placer)
+        return found
+
+    def _nominate(
+        self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None, placer: Placer | None
+    ) -> Nomination:
         scene, shape = self._scene, item.shape
         assigner = Assigner(scene.tree, queue.rules, self._oracle(item, queue), self._attempts)
+
+        def assign(pods: tuple[int, ...]) -> Assignment:
+            made = assigner.assign(scene.plan(queue, shape, pods), scan, pinned, shape.allowed)
+            if placer is not None and made.mode != NO_FIT:
+                placer.settle(made)
+            return made
+
         pods = tuple(s.pods for s in shape.sets)
-        full = assigner.assign(scene.plan(queue, shape, pods), scan, pinned, shape.allowed)
-        found = self._complete(item, queue, full)
+        full = assign(pods) if not item.reserved else self._kept(item, queue, placer)
+        found = self._complete(item, queue, full, placer)
         if found is not None:
             return found
-        if shape.reducible and scene.world.strategy.partial_admission:
+        if shape.reducible and scene.world.strategy.partial_admission and not item.reserved:
             spans = [(s.spec.pods, s.least) for s in shape.sets]
             assigner.attempts = None
-
-            def attempt(counts: list[int]) -> Nomination | None:
-                plan = scene.plan(queue, shape, tuple(counts))
-                return self._complete(item, queue, assigner.assign(plan, scan, pinned, shape.allowed))
-
-            reduced = search(spans, attempt)
+            reduced = search(spans, lambda counts: self._complete(item, queue, assign(tuple(counts)), placer))
             if reduced is not None:
                 return reduced
         return Nomination(full, [])
 
-    def _complete(self, item: Item, queue: Queue, assignment: Assignment) -> Nomination | None:
+    # -- places ---------------------------------------------------------------------------------
+
+    def _placer(self, item: Item, queue: Queue, old: Item | None) -> Placer | None:
+        land = self._scene.land
+        if land is None or queue.traits is None:
+            return None
+        profile = self._scene.world.profile
+        telling = self._attempts is not None
+        return Placer(land, profile, queue.traits, item, old, telling=telling)
+
+    def _kept(self, item: Item, queue: Queue, placer: Placer | None) -> Assignment:
+        """The assignment of a workload that holds quota and is to be placed (again)."""
+        tree, made = self._scene.tree, Assignment()
+        made.size = tree.size
+        given = {s.name: s for s in (item.admission.pod_sets if item.admission else ())}
+        for member, one in enumerate(item.shape.sets):
+            kept = given.get(one.name)
+            if kept is None:
+                continue
+            flavors = {}
+            for resource, flavor in kept.flavors.items():
+                cell = tree.cell(queue.node, (flavor, resource))
+                amount = kept.usage.get(resource, 0)
+                flavors[resource] = Chosen(flavor, FIT, 0, cell, amount)
+                made.usage[cell] = made.usage.get(cell, 0) + amount
+            made.sets.append(SetResult(member, kept.pods, flavors, dict(kept.usage), True, ""))
+            if kept.topology is not None:
+                made.topology[member] = kept.topology
+            if kept.delayed_topology:
+                made.delayed[member] = kept.delayed_topology
+        if placer is not None:
+            placer.settle(made)
+        return made
+
+    def _place_preempting(self, item: Item, found: Nomination, placer: Placer) -> None:
+        """Places that the workload will take once its victims are gone; without victims those it would
+        take if nobody else were placed, so that they can be held back.
+        """
+        made, targets = found
+        if made.mode != PREEMPT or not placer.wanted or lost_any(item):
+            return
+        asks = placer.asks(made)
+        for victim, _ in targets:
+            placer.land.remove(victim.placed)
+        result = placer.find(asks, empty=not targets)
+        for victim, _ in targets:
+            placer.land.add(victim.placed)
+        placer.accept(made, result)
+
+    # -- victims --------------------------------------------------------------------------------
+
+    def _complete(
+        self, item: Item, queue: Queue, assignment: Assignment, placer: Placer | None
+    ) -> Nomination | None:
         """The nomination when the assignment fits or victims are found for it."""
         if assignment.mode == FIT:
             return Nomination(assignment, [])
         if assignment.mode == PREEMPT:
-            contest = self.contest(item, queue, assignment.amounts, assignment.columns)
+            contest = self.contest(item, queue, tuple(assignment.usage.items()), assignment.columns)
+            if placer is not None:
+                asks = placer.asks(assignment)
+                contest = contest._replace(
+                    land=placer.land,
+                    place=(lambda: placer.find(asks).failure is None) if asks else None,
+                )
             targets = self.targets(contest, self._trace)
             if targets:
                 return Nomination(assignment, targets)

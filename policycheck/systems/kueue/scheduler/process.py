@@ -1,6 +1,10 @@
-"""Entries of one tree, decided one after the other against what those before them took."""
+"""Entries of one tree (or of several that share nodes), decided one after the other against what those
+before them took.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from policycheck.systems.kueue.quota import Amounts, Tree
 from policycheck.systems.kueue.scheduler.assign import FIT, NO_FIT, PREEMPT, Assignment
@@ -15,19 +19,22 @@ from policycheck.systems.kueue.scheduler.entry import (
     PENDING_PREEMPTION,
     Entry,
 )
-from policycheck.systems.kueue.scheduler.nominate import Nominator
+from policycheck.systems.kueue.scheduler.nominate import Nominator, Pinned
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
+from policycheck.systems.kueue.scheduler.topology import lost_any
 from policycheck.systems.kueue.scheduler.variant import may_migrate, sibling
+
+FITS, NO_QUOTA, NO_PLACE = range(3)
 
 
 class Process:
-    """Entries of one tree, one after the other, each against what those before it took."""
+    """Entries one after the other, each against what those before it took."""
 
-    def __init__(self, session: Session, nominator: Nominator, tree: Tree) -> None:
+    def __init__(self, session: Session, nominators: Mapping[int, Nominator]) -> None:
         self._session = session
-        self._nominator = nominator
-        self._tree = tree
+        self._nominators = nominators
+        self._land = session.land
         self._gone: dict[str, Item] = {}  # victims of this cycle
         self._before: list[str] = []  # who has taken or claimed quota in this cycle
 
@@ -38,16 +45,27 @@ class Process:
             self._wait(entry, "A more favorable variant is already admitted")
             entry.skipped, entry.item.scan = True, None
             return
+        check = self._check(entry)
         if rules.recomputes_overlap and self._overlaps(entry):
             self._recompute(entry)
+            check = self._check(entry)
+        elif check == NO_PLACE and rules.topology_recomputes:
+            self._place_again(entry)
+            check = self._check(entry)
         assignment = entry.assignment
+        if rules.topology_fail_fast and assignment.mode != FIT and lost_any(entry.item):
+            entry.failed_node = True
+            entry.notes.append("a node of it failed, and there is no other for its pods")
+            return
+        tree = self._session.trees[entry.queue.tree]
         if assignment.mode == NO_FIT:
             entry.back, entry.reason = NO_FIT_AT_ALL, assignment.reason
             return
         if assignment.mode == PREEMPT and not entry.targets:
             entry.back, entry.reason = NO_VICTIMS, "WaitingForQuota"
             if entry.queue.config.preemption.reclaim_within_cohort != "Any":
-                self._tree.add_all(to_reserve(assignment, self._tree))
+                tree.add_all(to_reserve(assignment, tree))
+                self._claim(assignment)
                 entry.notes.append("holds back quota from later workloads of this cycle while it waits")
             return
         if assignment.mode == PREEMPT and rules.preemption_gates and entry.item.workload.preemption_gates:
@@ -58,12 +76,13 @@ class Process:
         if self._overlaps(entry):
             self._skip(entry, OVERLAPS)
             return
-        if not self._fits(entry):
+        if check != FITS:
             self._skip(entry, NO_LONGER_FITS)
             return
         if entry.replaces is not None:
-            self._tree.remove_all(entry.replaces.amounts)
-        self._tree.add_all(assignment.amounts)
+            self._take(entry.replaces)
+        tree.add_all(assignment.amounts)
+        self._claim(assignment)
         self._before.append(entry.item.id)
         if assignment.mode == PREEMPT or entry.deferred:
             self._gone.update({victim.id: victim for victim, _ in entry.targets})
@@ -107,37 +126,69 @@ class Process:
         if not self._session.world.strategy.keeps_scan:
             entry.item.scan = None
 
-    def _fits(self, entry: Entry) -> bool:
+    def _claim(self, assignment: Assignment) -> None:
+        if self._land is not None and assignment.claims:
+            self._land.add(self._land.taken(assignment.claims))
+
+    def _take(self, victim: Item) -> None:
+        """As if ``victim`` were gone."""
+        if victim.queue is not None:
+            self._session.trees[victim.queue.tree].remove_all(victim.amounts)
+        if self._land is not None and victim.placed:
+            self._land.remove(victim.placed)
+
+    def _put_back(self, victim: Item) -> None:
+        if victim.queue is not None:
+            self._session.trees[victim.queue.tree].add_all(victim.amounts)
+        if self._land is not None and victim.placed:
+            self._land.add(victim.placed)
+
+    def _check(self, entry: Entry) -> int:
         """Whether the entry fits once all victims of this cycle and its own are gone."""
-        tree = self._tree
+        if entry.assignment.mode == NO_FIT or (entry.assignment.mode == PREEMPT and not entry.targets):
+            return FITS  # nobody asks
+        tree = self._session.trees[entry.queue.tree]
         away = dict(self._gone)
         away.update({victim.id: victim for victim, _ in entry.targets})
         if entry.replaces is not None:
             away[entry.replaces.id] = entry.replaces
         for victim in away.values():
-            tree.remove_all(victim.amounts)
-        fits = tree.fits(entry.assignment.amounts)
+            self._take(victim)
+        check = FITS if tree.fits(entry.assignment.amounts) else NO_QUOTA
+        claims = entry.assignment.claims
+        if check == FITS and claims and self._land is not None and not self._land.fits(claims):
+            check = NO_PLACE
         for victim in away.values():
-            tree.add_all(victim.amounts)
-        return fits
+            self._put_back(victim)
+        return check
 
-    def _recompute(self, entry: Entry) -> None:
-        """Nominate again as if the victims so far were gone, each resource kept to its flavor."""
-        tree = self._tree
-        pinned = {
+    def _pins(self, entry: Entry) -> Pinned:
+        """Each resource kept to its flavor."""
+        return {
             (r.member, resource): c.flavor for r in entry.assignment.sets for resource, c in r.flavors.items()
         }
+
+    def _place_again(self, entry: Entry) -> None:
+        """Nominate again, since an entry before it took its place; flavors stay."""
+        nominator = self._nominators[entry.queue.tree]
+        entry.assignment, entry.targets = nominator.nominate(entry.item, entry.queue, None, self._pins(entry))
+        entry.item.scan = entry.assignment.scan
+        entry.notes.append("its place was taken by a workload decided before it; looked for another")
+
+    def _recompute(self, entry: Entry) -> None:
+        """Nominate again as if the victims so far were gone, flavors staying as they are."""
         queues = []
         for victim in self._gone.values():
-            tree.remove_all(victim.amounts)
+            self._take(victim)
             if victim.queue is not None:
                 queues.append((victim.queue, dict(victim.queue.holders)))
                 del victim.queue.holders[victim.id]
-        assignment, targets = self._nominator.nominate(entry.item, entry.queue, None, pinned)
+        nominator = self._nominators[entry.queue.tree]
+        assignment, targets = nominator.nominate(entry.item, entry.queue, None, self._pins(entry))
         for queue, holders in reversed(queues):
             queue.holders = holders
         for victim in self._gone.values():
-            tree.add_all(victim.amounts)
+            self._put_back(victim)
         entry.assignment, entry.targets = assignment, targets
         entry.notes.append(
             "shared victims with a workload decided before it; looked for others with the same flavors"

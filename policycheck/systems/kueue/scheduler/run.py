@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from policycheck.simulate.scheduler import PREEMPTING, RESERVED, Decision
+from policycheck.simulate.scheduler import EVICTED, PREEMPTING, RESERVED, Decision
 from policycheck.systems.kueue.scheduler.moment import NANOS
 from policycheck.systems.kueue.scheduler.session import Session
 
@@ -88,7 +88,7 @@ def until_stable(
 
 def _log(number: int, decisions: Sequence[Decision], evictions: dict[str, int]) -> CycleLog | None:
     reserved = tuple(d for d in decisions if d.outcome == RESERVED)
-    preempting = tuple(d for d in decisions if d.outcome == PREEMPTING)
+    preempting = tuple(d for d in decisions if d.outcome in (PREEMPTING, EVICTED))
     for decision in preempting:
         for victim in decision.victims:
             evictions[victim.workload] = evictions.get(victim.workload, 0) + 1

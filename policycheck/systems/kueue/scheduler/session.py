@@ -10,13 +10,16 @@ from policycheck.simulate.scheduler import Decision, Grant, SetGrant, Waiting
 from policycheck.systems.kueue.model import Admission, KueueObjects, KueueWorkload, LocalQueue
 from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler.flavor import refusal, topology_refusal
+from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.moment import NANOS, moment
+from policycheck.systems.kueue.scheduler.placing import Profile
 from policycheck.systems.kueue.scheduler.plan import Ground, Plan, compile_plan
 from policycheck.systems.kueue.scheduler.shape import Shape, Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import ACTIVE, AWAY, PARKED, Item, Queue
+from policycheck.systems.kueue.scheduler.topology import claims_of, needs_second_pass
 from policycheck.systems.kueue.target import Strategy
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ class World(NamedTuple):
     fair: tuple[str, ...] | None  # strategies of fair sharing; None: classical
     ignore_undeclared: bool
     locals: Mapping[str, LocalQueue]
+    profile: Profile
 
 
 class Session:
@@ -49,20 +53,27 @@ class Session:
         queues: Mapping[str, Queue],
         ledger: Ledger | None,
         now: int,
+        land: Land | None = None,
     ) -> None:
         self.world = world
         self.trees = tuple(trees)
         self.queues = dict(queues)
         self.ledger = ledger
         self.now = now
+        self.land = land
         self.number = 0  # of the cycle
         self.items: dict[str, Item] = {}
         self.homes: dict[str, int] = {}  # tree of every workload that ever was in a queue
         self.victims: list[Item] = []  # evicted by the last cycle, still holding quota
         self.members: list[list[Queue | None]] = [[None] * t.size for t in self.trees]
         self.busy: dict[str, Queue] = {}  # queues that may have a head
+        self.second: dict[str, Item] = {}  # hold quota, and wait for a place on nodes
         for queue in self.queues.values():
             self.members[queue.tree][queue.node] = queue
+        placing = {q.tree for q in self.queues.values() if q.traits is not None}
+        first = min(placing, default=-1)
+        # Trees whose pods share nodes are decided together: the group of each, by its first tree.
+        self.group = [first if n in placing else n for n in range(len(self.trees))]
         self.stamps = [0] * len(self.trees)  # grows whenever what a tree decides on has changed
 
     # -- submitting and releasing ---------------------------------------------------------------
@@ -123,18 +134,22 @@ class Session:
         condition = item.workload.conditions.get("QuotaReserved")
         item.admitted = item.workload.has("Admitted")
         self.hold(item, queue, self.charged(item, admission), moment(condition.since) if condition else 0)
+        if self.land is not None and needs_second_pass(item):
+            self.second[item.id] = item
 
     def charged(self, item: Item, admission: Admission) -> Admission:
-        """The admission with usage less what reclaimable pods no longer need."""
-        if not self.world.strategy.reclaimable_pods or not item.workload.reclaimable:
+        """The admission with usage of no more pods than the podsets still have: reclaimable ones are
+        done with.
+        """
+        left = {s.name: s.pods for s in item.shape.sets}
+        if all(left.get(given.name, given.pods) >= given.pods for given in admission.pod_sets):
             return admission
         sets = []
         for given in admission.pod_sets:
-            done = item.workload.reclaimable.get(given.name, 0)
-            left = max(0, given.pods - done)
-            if done and given.pods:
-                usage = {r: v // given.pods * left for r, v in given.usage.items()}
-                sets.append(given._replace(pods=left, usage=usage))
+            pods = left.get(given.name, given.pods)
+            if pods < given.pods:
+                usage = {r: v // given.pods * pods for r, v in given.usage.items()}
+                sets.append(given._replace(pods=pods, usage=usage))
             else:
                 sets.append(given)
         return admission._replace(pod_sets=tuple(sets))
@@ -151,10 +166,23 @@ class Session:
         item.columns = frozenset(cell // tree.size for cell in usage)
         tree.add_all(item.amounts)
         item.queue, item.admission = queue, admission
+        if self.land is not None:
+            item.placed = self.land.taken(claims_of(self.land, item))
+            self.land.add(item.placed)
         self.homes[item.id] = queue.tree
         item.reserved, item.reserved_at = True, since
         queue.holders[item.id] = item
         self.changed(queue)
+
+    def rehold(self, item: Item, queue: Queue, admission: Admission) -> None:
+        """A workload that holds quota gets another admission; it has held it as long as before."""
+        self.trees[queue.tree].remove_all(item.amounts)
+        if self.land is not None:
+            self.land.remove(item.placed)
+        self.second.pop(item.id, None)
+        if item.workload.unhealthy_nodes:
+            item.workload = item.workload._replace(unhealthy_nodes=())
+        self.hold(item, queue, admission, item.reserved_at)
 
     def changed(self, queue: Queue) -> None:
         """What the queue holds has changed."""
@@ -207,6 +235,10 @@ class Session:
             return
         if item.reserved:
             self.trees[queue.tree].remove_all(item.amounts)
+            if self.land is not None:
+                self.land.remove(item.placed)
+                item.placed = ()
+                self.second.pop(item.id, None)
             del queue.holders[item.id]
             item.reserved = item.admitted = False
             item.admission, item.amounts, item.columns = None, (), frozenset()
@@ -263,7 +295,7 @@ class Session:
 
     def has_work(self) -> bool:
         """Whether any active queue has an active workload."""
-        return any(q.waiting and not q.inactive for q in self.busy.values())
+        return bool(self.second) or any(q.waiting and not q.inactive for q in self.busy.values())
 
     def plan(self, queue: Queue, shape: Shape, pods: tuple[int, ...]) -> Plan:
         """The plan of ``shape`` with ``pods`` in ``queue``, worked out once."""
@@ -296,7 +328,7 @@ class Session:
                 spec,
                 levels,
                 every=bool(flavors) and all(f.topology for f in flavors),
-                touches=any(r in covered for r in shape.sets[member].each),
+                touches=any(r in covered for r in spec.requests),
             )
             if problem:
                 return problem
@@ -322,6 +354,7 @@ class Session:
             self.ledger,
             self.now,
             self.plan,
+            self.land,
         )
 
     # -- looking in -----------------------------------------------------------------------------

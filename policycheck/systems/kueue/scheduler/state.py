@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from policycheck.systems.kueue.model import Admission, ClusterQueue, KueueWorkload
 from policycheck.systems.kueue.quota import Amounts
+from policycheck.systems.kueue.scheduler.land import Taken
 from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.topology import Traits
 
 AWAY, ACTIVE, PARKED, IN_FLIGHT = range(4)  # where a waiting workload is
 Entry = tuple[int, str, str, int, "Item"]  # time, uid, id, ticket, workload
@@ -34,6 +39,7 @@ class Item:
         "mark",
         "message",
         "place",
+        "placed",
         "priority",
         "queue",
         "reason",
@@ -68,6 +74,7 @@ class Item:
         self.admission: Admission | None = None
         self.amounts: Amounts = ()
         self.columns: frozenset[int] = frozenset()
+        self.placed: Taken = ()  # what its pods take of nodes
         self.scan: tuple[dict[str, int], ...] | None = None  # flavor tried last, by podset and resource
         self.scan_generation = 0
         self.reason: str | None = None  # of not being admitted; None: no cycle looked at it
@@ -81,7 +88,8 @@ class Item:
         return other
 
 
-Held = tuple[Item, int, bool, Amounts, frozenset[int]]  # holder, since, evicted, amounts, columns
+# A holder with its reservation's time, whether it is evicted, its amounts, columns and what it takes of nodes.
+Held = tuple[Item, int, bool, Amounts, frozenset[int], Taken]
 
 
 class Kin:
@@ -131,6 +139,7 @@ class Queue:
         "rules",
         "signature",
         "strict",
+        "traits",
         "tree",
         "version",
         "waiting",
@@ -145,6 +154,7 @@ class Queue:
         self.inactive = ""  # why it takes no workloads, or ""
         self.generation = 1  # of what can be had; grows when quota is released
         self.by_local = False  # admission fair sharing orders it
+        self.traits: Traits | None = None  # when flavors of it have a topology
         self.covers = covering(config.groups)
         self.holders: dict[str, Item] = {}
         self.kin: dict[Key, Kin] = {}
@@ -162,6 +172,7 @@ class Queue:
         """The same queue with no holders and nobody waiting."""
         other = Queue(self.config, self.tree, self.node, self.rules)
         other.by_local, other.plans, other.inactive = self.by_local, self.plans, self.inactive
+        other.traits = self.traits
         return other
 
     def key(self, item: Item) -> Key:

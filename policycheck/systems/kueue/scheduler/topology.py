@@ -28,7 +28,7 @@ from policycheck.systems.kueue.scheduler.assign import (
     SetResult,
     worse_reason,
 )
-from policycheck.systems.kueue.scheduler.filling import Failure, Found, Holding, fill
+from policycheck.systems.kueue.scheduler.filling import Found, Holding, fill
 from policycheck.systems.kueue.scheduler.land import Claim, Land
 from policycheck.systems.kueue.scheduler.placing import Profile
 from policycheck.systems.kueue.scheduler.state import Item
@@ -39,7 +39,6 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 _REMOTE = "kueue.x-k8s.io/multikueue"
 _GROUPED = "kueue.x-k8s.io/is-group-workload"
 PENDING, READY = "Pending", "Ready"
-Cap = tuple[int, int, str]  # podset, mode, flavor: no better than that, since there is no place
 Asks = dict[str, list[Ask]]
 
 
@@ -218,37 +217,32 @@ class Placer:
         """Places for ``asks`` as things are, or with nobody else placed."""
         return fill(self.land, asks, self._profile, holding=self._holding, empty=empty, telling=self._telling)
 
-    def settle(self, assignment: Assignment, *, retries: bool) -> tuple[Failure, int] | None:
-        """Place an assignment that quota allows.
-
-        With ``retries`` a failure is returned with the mode that is left for that flavor, so that the
-        other flavors are weighed against it; else the assignment's mode is what is left.
-        """
+    def settle(self, assignment: Assignment) -> None:
+        """Place an assignment that quota allows; where there is no place, its mode is what is left."""
         asks = self.asks(assignment)
         if not asks:
-            return None
+            return
+        first = -1
         if assignment.mode == FIT:
             found = self.find(asks)
             if found.failure is None:
                 self.accept(assignment, found)
-                return None
-            assignment.trouble = found.failure.text
-            if retries:
-                return found.failure, PREEMPT
-            self._demote(assignment, [found.failure.member])
+                return
+            first, assignment.trouble = found.failure.member, found.failure.text
+            self._demote(assignment, [first])
         if assignment.mode != PREEMPT or self._item.workload.unhealthy_nodes:
-            return None
+            return
         failure = self.find(asks, empty=True).failure
         if failure is None:
             self._demote(assignment, [ask.member for some in asks.values() for ask in some])
-            return None
+            return
         assignment.trouble = failure.text
-        if retries:
-            return failure, NO_FIT
         assignment.mode = NO_FIT
         result = next(r for r in assignment.sets if r.member == failure.member)
-        assignment.reason = _reason(result, failure.flavor)
-        return None
+        # The real scheduler gives no reason when quota had nothing against this podset and it was
+        # another that found no place at first (recorded runs).
+        named = failure.member == first or not result.clean
+        assignment.reason = _reason(result, failure.flavor) if named else ""
 
     def _demote(self, assignment: Assignment, members: Iterable[int]) -> None:
         """Everything that these podsets were given needs preemption."""

@@ -10,6 +10,7 @@ from functools import cmp_to_key
 from typing import Any, NamedTuple, TypeVar
 
 from policycheck.systems.kueue.quota import Amounts, Tree
+from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.state import Item, Queue
 
 IN_QUEUE = "InClusterQueue"
@@ -44,6 +45,20 @@ class Contest(NamedTuple):
     amounts: Amounts  # all that the preemptor would use
     columns: frozenset[int]  # of it, what is contested
     now: int
+    land: Land | None = None  # when victims free nodes as well
+    place: Callable[[], bool] | None = None  # whether all pods find a place, when they need one
+
+    def remove(self, victim: Item) -> None:
+        """As if ``victim`` were gone."""
+        self.tree.remove_all(victim.amounts)
+        if self.land is not None and victim.placed:
+            self.land.remove(victim.placed)
+
+    def put_back(self, victim: Item) -> None:
+        """Undo ``remove``."""
+        self.tree.add_all(victim.amounts)
+        if self.land is not None and victim.placed:
+            self.land.add(victim.placed)
 
     def within_nominal(self, node: int) -> bool:
         """Whether ``node`` keeps to its quota in every contested column."""
@@ -61,13 +76,13 @@ class Contest(NamedTuple):
         )
 
     def fits(self, *, borrowing: bool) -> bool:
-        """Whether the preemptor fits now, with or without borrowing."""
+        """Whether the preemptor fits now, with or without borrowing, quota and nodes."""
         tree = self.tree
         if not borrowing:
             usage, nominal = tree.usage, tree.nominal
             if any(usage[cell] + amount > nominal[cell] for cell, amount in self.amounts):
                 return False
-        return tree.fits(self.amounts)
+        return tree.fits(self.amounts) and (self.place is None or self.place())
 
 
 def allowed(policy: str, item: Item, victim: Item) -> bool:
@@ -124,14 +139,13 @@ def minimal(contest: Contest, taken: list[Target], *, borrowing: bool) -> list[T
 
     All but the last are tried, in reverse. Usage is left as it was before any removal.
     """
-    tree = contest.tree
     kept = [taken[-1]]
     for target in reversed(taken[:-1]):
-        tree.add_all(target[0].amounts)
+        contest.put_back(target[0])
         if contest.fits(borrowing=borrowing):
             continue
-        tree.remove_all(target[0].amounts)
+        contest.remove(target[0])
         kept.append(target)
     for victim, _ in kept:
-        tree.add_all(victim.amounts)
+        contest.put_back(victim)
     return kept
