@@ -8,9 +8,9 @@ a GPU schedulable; what no source says is a range with the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.inventory import Accelerators, Range
+from policycheck.record import NamedTuple
 from policycheck.systems.gpu import instances, labels, mig, resources
 
 Amounts = Mapping[str, int]

@@ -8,11 +8,12 @@ Kubernetes API reference for ResourceQuota, DeviceClass and KubeletConfiguration
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.conform import prune
 from policycheck.model.facts import Facts, Trouble
 from policycheck.model.origin import ObjectKey, Path
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import mapping, text
 
 Value = Mapping[str, Any]

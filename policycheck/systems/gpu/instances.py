@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from policycheck.record import NamedTuple
 
 
 class Instance(NamedTuple):

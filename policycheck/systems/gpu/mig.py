@@ -8,8 +8,8 @@ the vendor, so names are tabled by product and never computed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from policycheck.record import NamedTuple
 from policycheck.systems.gpu import resources
 
 

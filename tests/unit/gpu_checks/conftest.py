@@ -1,6 +1,6 @@
-"""Lets the tests of this folder import ``check_help``, which stands beside the tests of the other checks."""
+"""Lets the tests of this folder import ``gpu_help``, which stands beside them."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "checks"))
+sys.path.insert(0, str(Path(__file__).parent))

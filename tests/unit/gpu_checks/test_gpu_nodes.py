@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from policycheck.app import lint_texts
-from policycheck.lint.settings import Settings
+from gpu_help import findings as lint
 
 H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "8", "pool": "h100"}
 A100 = {
@@ -31,12 +29,6 @@ def node(name="n1", labels=H100, capacity=None, **offers):
         f"---\napiVersion: v1\nkind: Node\nmetadata:\n  name: {name}\n  labels:{written}\n"
         f"status:{held}\n  allocatable: {{{listed}}}\n"
     )
-
-
-def lint(text, rule, **more):
-    found = lint_texts({"a.yaml": text}, Settings(select=(rule,)), **more)
-    assert found.errors == ()
-    return [(f.path, f.message) for f in found.findings]
 
 
 def test_alike_nodes_are_one_finding():

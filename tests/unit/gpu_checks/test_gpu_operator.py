@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from gpu_help import messages as lint
 
 from policycheck.app import lint_texts
 from policycheck.lint.settings import Settings
@@ -48,12 +49,6 @@ def layouts(**named):
     lines = ["mig-configs:", "  all-disabled: [{devices: all, mig-enabled: false}]"]
     lines += [f"  {name.replace('_', '-')}: {value}" for name, value in named.items()]
     return carry("\n".join(lines))
-
-
-def lint(text, rule, **more):
-    found = lint_texts({"a.yaml": text}, Settings(select=(rule,)), **more)
-    assert found.errors == ()
-    return [f.message for f in found.findings]
 
 
 def sliced(mix, devices="all"):
@@ -114,8 +109,10 @@ def test_names_of_layouts():
     ]
     assert lint(policy(layouts="default-mig-parted-config") + held + node("devv"), "GP502") == []
     assert lint(policy(default="gone") + held, "GP503") == [
-        "ConfigMap layouts does not have the layout gone, which the operator gives nodes that name none; "
-        "it has all-disabled and dev"
+        (
+            "ConfigMap layouts does not have the layout gone, which the operator gives nodes that name none; "
+            "it has all-disabled and dev"
+        )
     ]
 
 
@@ -172,8 +169,10 @@ def test_quotas_of_gpus_that_become_shares():
     held = carry(SHARED, key="shared", name="plugin")
     told = policy(plugin="plugin", key="shared")
     assert lint(told + held + QUEUE, "GP405") == [
-        "shared makes 4 units of nvidia.com/gpu out of every GPU; queues promise 30 of them, which are then no "
-        "more than 7.5 cards"
+        (
+            "shared makes 4 units of nvidia.com/gpu out of every GPU; queues promise 30 of them, which are then no "
+            "more than 7.5 cards"
+        )
     ]
     assert lint(policy(plugin="plugin", key="whole") + held + QUEUE, "GP405") == []
     assert lint(told + held, "GP405") == []

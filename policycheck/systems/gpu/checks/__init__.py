@@ -39,6 +39,19 @@ from policycheck.systems.gpu.checks.plugin import (
     sharing_refused,
 )
 from policycheck.systems.gpu.checks.requests import request_differs_from_limit
+from policycheck.systems.gpu.checks.sharing import (
+    quota_counts_shares,
+    service_on_shares,
+    several_shares,
+    shares_among_gpus,
+)
+from policycheck.systems.gpu.checks.slices import (
+    gang_over_slices,
+    name_with_plus,
+    profile_of_other_product,
+    several_kinds,
+    several_slices,
+)
 
 __all__ = [
     "allocatable_above_capacity",
@@ -47,6 +60,7 @@ __all__ = [
     "config_unknown",
     "config_unreferenced",
     "described_twice",
+    "gang_over_slices",
     "gpus_not_offered",
     "hostname_twice",
     "label_value_illegal",
@@ -59,9 +73,17 @@ __all__ = [
     "layout_partial",
     "layout_unknown",
     "layouts_incomplete",
+    "name_with_plus",
     "plugin_oversells",
+    "profile_of_other_product",
+    "quota_counts_shares",
     "rename_ignored",
     "request_differs_from_limit",
+    "service_on_shares",
+    "several_kinds",
+    "several_shares",
+    "several_slices",
+    "shares_among_gpus",
     "sharing_refused",
     "slices_beyond_cards",
     "slices_under_single",

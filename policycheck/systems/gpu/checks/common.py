@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
@@ -12,6 +11,7 @@ from policycheck.model.facts import Facts
 from policycheck.model.inventory import Node
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.workload import PodSet, Workload
+from policycheck.record import NamedTuple
 from policycheck.systems.core.link import CoreState
 
 Found = Iterator[Hit | Skip]

@@ -222,7 +222,9 @@ def _misfit(profiles: Mapping[str, int], products: list[str]) -> str:
             continue
         nearest = mig.families_with(profiles, product)
         if nearest:
-            return f"{nearest[0].name}: {mig.misfit(nearest[0], profiles)}"
+            # A name may stand for a large slice of a small card too: the card with room for most is meant.
+            roomy = max(nearest, key=lambda f: min(f.profiles[p].most for p in profiles))
+            return f"{roomy.name}: {mig.misfit(roomy, profiles)}"
         return fitting[0] if product else "no GPU has all of these profiles"
     return ""
 

@@ -7,11 +7,12 @@ the GPU operator's page on time slicing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.lint.hit import Hit
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping, text, whole
 from policycheck.systems.gpu import resources
 from policycheck.systems.gpu.checks.common import Fault, Found, Params, at_nodes, documents, join, near
