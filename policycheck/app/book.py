@@ -61,7 +61,7 @@ def systems() -> Systems:
     return Systems(PREFIXES, _table, lambda: tuple(sorted(_tables())), _check)
 
 
-def _stamp() -> str:
+def stamp() -> str:
     """Changes when a field table may have: compiled rules are typed against those."""
     return f"{__version__} {registry.stamp()}"
 
@@ -72,4 +72,4 @@ def rulebook(folders: tuple[str, ...] = ()) -> Rulebook:
 
     cache = data.cache()
     every = (books.built_in(cache), *(books.own(folder, cache) for folder in folders))
-    return books.load(every, systems(), _stamp())
+    return books.load(every, systems(), stamp())
