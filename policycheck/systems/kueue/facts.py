@@ -33,7 +33,9 @@ def read(value: Mapping[str, Any], group: str, kind: str, version: str) -> Facts
     table = _tables()[group, kind]
     made = conform(value, table, version)
     renames = [*made.renames, *_moves(kind, made.value)]
-    troubles = [*_version(table, version), *made.troubles]
+    troubles = _version(table, version)
+    if not any(t.code == "dead-version" for t in troubles):
+        troubles += made.troubles  # of a version that nobody serves, its fields say nothing
     if group == CONFIG_GROUP:
         typed = configuration(prune(value), [])
         key = ObjectKey(group, kind, "", "")
@@ -46,12 +48,14 @@ def read(value: Mapping[str, Any], group: str, kind: str, version: str) -> Facts
     key = ObjectKey(group, kind, namespace(made.value) if table.namespaced else "", name(made.value))
     facts = Facts(key, text(value.get("apiVersion")), "kueue", made.value, typed_object, tuple(renames), ())
     known = {t.path for t in troubles}
+    if any(t.code == "dead-version" for t in troubles):
+        found = []
     more = [t._replace(path=facts.written(t.path)) for t in found]
     return facts._replace(troubles=(*troubles, *(t for t in more if t.path not in known)))
 
 
 def _version(table: Table, version: str) -> list[Trouble]:
-    """What is to be said of the version itself."""
+    """What is to be said of the version itself; a deprecated one is counted by a rule."""
     path: Path = ("apiVersion",)
     if not version:
         say = f"apiVersion is missing; write {table.group}/{table.newest}, or nobody can apply this {table.kind}"
@@ -62,9 +66,6 @@ def _version(table: Table, version: str) -> list[Trouble]:
         served = " and ".join(table.versions)
         say = f"{table.group} has no version {version!r}; served are {served}"
         return [Trouble("dead-version", path, say)]
-    if version in table.deprecated:
-        say = f"{table.group}/{version} is deprecated since 0.16; write {table.group}/{table.newest}"
-        return [Trouble("deprecated-version", path, say)]
     return []
 
 

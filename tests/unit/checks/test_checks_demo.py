@@ -37,8 +37,9 @@ RULES = {
     "queue-metrics-off": {"KQ701"},
     "owner-and-explanation-missing": {"KQ801"},
 }
-# What follows from the planted faults (docs/demo.md): speech-dev is alone without its cohort.
-CONSEQUENCES = {"KQ201"}
+# What follows from the planted faults (docs/demo.md): speech-dev is alone without its cohort, and the
+# priority class of the job whose labels are on the pod template is not read either.
+CONSEQUENCES = {"KQ201", "KQ013"}
 
 
 def lint(name):

@@ -149,7 +149,8 @@ def test_companions_are_weighed_against_the_ratio_of_the_nodes():
     assert [(h.values["each"], h.values["node"], h.values["usable"], h.values["wanted"]) for h in hits] == [
         ("5", "20", 2, "160")
     ]
-    assert run(checks.companions_strand, cpu(80), some, share=0.5)[0] == []
+    assert len(run(checks.companions_strand, cpu(80), some, share=0.5)[0]) == 1
+    assert run(checks.companions_strand, cpu(81), some, share=0.5)[0] == []
     assert len(run(checks.companions_strand, cpu(80), some, share=0.6)[0]) == 1
 
 

@@ -60,9 +60,21 @@ def test_nothing_is_said_of_queues_in_doubt():
         "---\napiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nresources:\n  transformations:\n"
         "  - {input: nvidia.com/gpu, strategy: Replace, outputs: {credits: 1}}\n"
     )
-    hits, skips = run(checks.exceeds_limits, QUEUE + asks(8, 9) + transformed)
-    assert hits == []
-    assert len(skips) == 1
+    assert run(checks.exceeds_limits, QUEUE + asks(8, 9) + transformed)[0] == []
+
+
+def test_what_is_charged_is_what_the_configuration_makes_of_it():
+    doubled = (
+        "---\napiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nresources:\n  transformations:\n"
+        '  - {input: example.com/slice, strategy: Replace, outputs: {nvidia.com/gpu: "2"}}\n'
+    )
+    slices = job("team", "j", {"example.com/slice": 8}, pods=5, labels=LABEL)
+    hits, _ = run(checks.exceeds_limits, QUEUE + slices + doubled)
+    assert [(h.values["total"], h.values["most"]) for h in hits] == [("80", "64")]
+    assert run(checks.uncovered_resource, QUEUE + slices + doubled)[0] == []
+    assert [h.values["resource"] for h in run(checks.uncovered_resource, QUEUE + slices)[0]] == [
+        "example.com/slice"
+    ]
 
 
 def test_uncovered_resources_but_for_those_that_are_excluded():

@@ -198,11 +198,11 @@ def test_a_rule_with_nothing_to_look_at_is_not_listed(world, rule):
         ({"since": "0.15"}, "", True),
     ],
 )
-def test_a_rule_about_other_versions_is_skipped(world, rule, queue, applies, version, runs):
+def test_a_rule_about_other_versions_has_nothing_to_look_at(world, rule, queue, applies, version, runs):
     targets = {"": {"ex": Target("ex", version)}} if version else {}
     result = world.lint([rule(applies=applies)], {"q.yaml": queue}, targets=targets)
     assert (len(result.findings) == 1) is runs
-    assert bool(result.skipped) is not runs
+    assert result.skipped == ()  # dozens of rules are about one version only; a list of them tells nothing
 
 
 def test_an_expression_sees_the_target(world, rule, queue):
@@ -272,7 +272,7 @@ def test_bounds_of_a_users_own_rule_are_about_its_subjects_system(world, rule, q
     assert book.problems == ()
     for version, found in (("0.14", 0), ("0.15", 1)):
         result = world.run(book, {"q.yaml": queue}, targets={"": {"ex": Target("ex", version)}})
-        assert (len(result.findings), len(result.skipped)) == (found, 1 - found)
+        assert (len(result.findings), len(result.skipped)) == (found, 0)
 
 
 def test_a_rule_about_the_cluster_runs_when_anything_is_known(world, rule, queue):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
@@ -12,11 +12,51 @@ from policycheck.model.facts import Facts
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.core.podspec import items, mapping
-from policycheck.systems.kueue import CONFIG_GROUP, GROUP
+from policycheck.systems.kueue import CONFIG_GROUP, GROUP, sums
+from policycheck.systems.kueue.model import Configuration
 from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
 
 Found = Iterator[Hit | Skip]
 Params = Mapping[str, object]
+T = TypeVar("T")
+
+
+def derived(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
+    """What ``make`` gives for ``cluster``, worked out once for all the checks that ask.
+
+    A Cluster is frozen and ``make`` a pure function of it, so this is a property that it keeps.
+    """
+    kept: dict[object, object] = cluster.__dict__.setdefault("_derived", {})
+    if make not in kept:
+        kept[make] = make(cluster)
+    return cast("T", kept[make])
+
+
+def ground(cluster: Cluster) -> sums.Ground:
+    """The nodes behind every flavor."""
+    return derived(cluster, _ground)
+
+
+def _ground(cluster: Cluster) -> sums.Ground:
+    return sums.ground(state(cluster), cluster.inventory)
+
+
+def ceilings(cluster: Cluster) -> sums.Ceilings:
+    """What every queue could have at most."""
+    return derived(cluster, _ceilings)
+
+
+def _ceilings(cluster: Cluster) -> sums.Ceilings:
+    return sums.Ceilings(state(cluster))
+
+
+def shelf(cluster: Cluster) -> sums.Shelf:
+    """The nodes by label."""
+    return derived(cluster, _shelf)
+
+
+def _shelf(cluster: Cluster) -> sums.Shelf:
+    return sums.Shelf(cluster.inventory)
 
 
 def state(cluster: Cluster) -> KueueState:
@@ -59,6 +99,21 @@ def configuration(cluster: Cluster) -> tuple[DocumentId, Facts] | Skip:
             f"{len(found)} different Configurations of Kueue are in sight; which one holds is not known"
         )
     return found[0]
+
+
+class Configured(NamedTuple):
+    """The one Configuration in sight, and where it is."""
+
+    id: DocumentId
+    typed: Configuration
+
+
+def configured(cluster: Cluster) -> Configured | None:
+    """The one Configuration in sight; None when there is none, or several that differ."""
+    where = configuration(cluster)
+    if isinstance(where, Skip) or not isinstance(where[1].typed, Configuration):
+        return None
+    return Configured(where[0], where[1].typed)
 
 
 def quota_places(value: Mapping[str, Any]) -> dict[FlavorResource, Path]:

@@ -10,7 +10,6 @@ from policycheck.model import capacity
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
-from policycheck.systems.kueue import sums
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
@@ -19,6 +18,7 @@ from policycheck.systems.kueue.checks.common import (
     join,
     near,
     plural,
+    shelf,
     state,
     whence,
 )
@@ -35,7 +35,7 @@ def matches_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     found = state(cluster)
     elastic = elastic_flavors(found.objects)
     nodes = cluster.inventory.nodes
-    shelf = sums.Shelf(cluster.inventory)
+    held = shelf(cluster)
     if not capacity.knows_labels(cluster.inventory):
         yield Skip("the inventory has no node labels")
         return
@@ -43,7 +43,7 @@ def matches_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         flavor = facts.typed
         if not isinstance(flavor, ResourceFlavor) or not flavor.node_labels or flavor.name in elastic:
             continue
-        if shelf.select(flavor.node_labels):
+        if held.select(flavor.node_labels):
             continue
         key, why = _reason(flavor.node_labels, nodes)
         path = (*_LABELS, key) if key else _LABELS
@@ -76,7 +76,7 @@ def flavors_overlap(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """
     found = state(cluster)
     held = _held(found)
-    said = _summed(cluster, found)
+    said = _summed(cluster)
     flavors = found.objects.flavors
     for one, other in _candidates(cluster, [f for f in flavors.values() if held.get(f.name)]):
         resources = sorted(held[one] & held[other])
@@ -99,21 +99,20 @@ def _label_place(flavor: ResourceFlavor) -> Path:
 def _candidates(cluster: Cluster, flavors: list[ResourceFlavor]) -> list[tuple[str, str]]:
     """Pairs of flavors with the same labels, or with a node in common."""
     groups: dict[object, list[str]] = {}
-    shelf = sums.Shelf(cluster.inventory)
+    held = shelf(cluster)
     for flavor in flavors:
         if flavor.node_labels:
             groups.setdefault(frozenset(flavor.node_labels.items()), []).append(flavor.name)
-        for node in shelf.select(flavor.node_labels):
+        for node in held.select(flavor.node_labels):
             groups.setdefault(node.name, []).append(flavor.name)
     return sorted({pair for names in groups.values() for pair in combinations(sorted(names), 2)})
 
 
-def _summed(cluster: Cluster, found: KueueState) -> set[frozenset[str]]:
+def _summed(cluster: Cluster) -> set[frozenset[str]]:
     """Pairs of flavors of which the rule about guarantees speaks already."""
     if not cluster.inventory.known:
         return set()
-    base = sums.ground(found, cluster.inventory)
-    return {frozenset(pair) for s in all_shortfalls(cluster, base) for pair in combinations(s.flavors, 2)}
+    return {frozenset(pair) for s in all_shortfalls(cluster) for pair in combinations(s.flavors, 2)}
 
 
 def _held(found: KueueState) -> dict[str, set[str]]:

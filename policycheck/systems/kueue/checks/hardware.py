@@ -15,6 +15,9 @@ from policycheck.systems.kueue import sums
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
+    ceilings,
+    derived,
+    ground,
     join,
     plural,
     quota_place,
@@ -46,25 +49,29 @@ def _is_modest(promise: Promise, offer: Range) -> bool:
     return offer.high is None or promise.holder.quota.nominal <= _GENEROUS * offer.high
 
 
-def all_shortfalls(cluster: Cluster, base: Ground) -> list[Shortfall]:
+def all_shortfalls(cluster: Cluster) -> list[Shortfall]:
     """Accelerators that are promised beyond hardware."""
-    found = state(cluster)
+    return derived(cluster, _all_shortfalls)
+
+
+def _all_shortfalls(cluster: Cluster) -> list[Shortfall]:
+    found, base = state(cluster), ground(cluster)
     wanted = sums.resources(found, is_accelerator)
     return [s for resource in wanted for s in sums.shortfalls(found, base, resource, _is_firm)]
 
 
 def guarantees_beyond_hardware(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """Nominal quota of accelerators over all trees exceeds what the flavor's nodes have."""
-    base = sums.ground(state(cluster), cluster.inventory)
+    base = ground(cluster)
     yield from _unsummed(cluster, base, is_accelerator)
-    for short in all_shortfalls(cluster, base):
+    for short in all_shortfalls(cluster):
         yield from _short(cluster, short)
 
 
 def companions_beyond_hardware(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """The same for cpu and memory, where large numbers mean that no limit is wanted."""
     found = state(cluster)
-    base = sums.ground(found, cluster.inventory)
+    base = ground(cluster)
     for resource in sums.resources(found, COMPANIONS.__contains__):
         for short in sums.shortfalls(found, base, resource, _is_modest):
             yield from _short(cluster, short)
@@ -198,7 +205,7 @@ def _pairs(found: KueueState) -> list[_Pair]:
 def companions_strand(cluster: Cluster, params: Params) -> Found:
     """Cpu or memory per accelerator far below what the nodes have per accelerator."""
     found = state(cluster)
-    base = sums.ground(found, cluster.inventory)
+    base = ground(cluster)
     least = float(str(params.get("share", 0.5)))
     totals: dict[tuple[str, str], Range] = {}
     for pair in _pairs(found):
@@ -209,7 +216,7 @@ def companions_strand(cluster: Cluster, params: Params) -> Found:
         has, offers = totals[pair.flavor, pair.accelerator], totals[pair.flavor, pair.companion]
         if not (has.is_exact and offers.is_exact and has.low and offers.low) or not pair.amount:
             continue
-        if pair.amount * has.low >= least * offers.low * pair.devices or is_placeholder(pair.devices):
+        if pair.amount * has.low > least * offers.low * pair.devices or is_placeholder(pair.devices):
             continue
         place = quota_place(cluster, "ClusterQueue", pair.queue, (pair.flavor, pair.companion))
         if place is None or found.trees[found.tree_of[pair.queue]].ambiguous:
@@ -238,14 +245,14 @@ def companions_strand(cluster: Cluster, params: Params) -> Found:
 def companions_zero(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """Accelerators guaranteed with cpu or memory of 0: borrowing companions forbids reclaiming."""
     found = state(cluster)
-    ceilings = sums.Ceilings(found)
+    limits = ceilings(cluster)
     for pair in _pairs(found):
         tree = found.trees[found.tree_of[pair.queue]]
         if pair.amount or undecided(tree):
             continue
         queue = found.objects.cluster_queues[pair.queue]
         policy = queue.preemption
-        if ceilings.most(pair.queue, (pair.flavor, pair.companion)) == 0:
+        if limits.most(pair.queue, (pair.flavor, pair.companion)) == 0:
             effect = f"no pod that requests {pair.companion} can ever start in flavor {pair.flavor}"
         elif policy.reclaim_within_cohort != "Never" and policy.borrow_within_cohort.policy == "Never":
             effect = (

@@ -10,6 +10,7 @@ from policycheck.model.origin import DocumentId, Path
 from policycheck.model.workload import PodSet, Workload
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
+from policycheck.systems.kueue.checks.managed import waiting_outside
 from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, is_exempt, queue_of
 
 _LABELS: Path = ("metadata", "labels")
@@ -86,15 +87,15 @@ def service_outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: A
 
 def label_on_template(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """The queue label on the pod template, where Kueue does not look."""
-    for identity, workload, amounts in _loose(cluster):
+    loose = [(i, w, f"it takes {_amounts(a)} outside any queue") for i, w, a in _loose(cluster)]
+    held = [
+        (i, w, "Kueue manages it all the same and holds it for ever") for i, w in waiting_outside(cluster)
+    ]
+    for identity, workload, effect in (*loose, *held):
         pods = _template_label(workload)
         if pods is not None:
             path: Path = (*pods.path, "metadata", "labels", QUEUE_LABEL)
-            values = {
-                "workload": str(workload.key),
-                "queue": pods.labels[QUEUE_LABEL],
-                "amounts": _amounts(amounts),
-            }
+            values = {"workload": str(workload.key), "queue": pods.labels[QUEUE_LABEL], "effect": effect}
             yield Hit(identity, path, values)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
-from policycheck.model.origin import Path
+from policycheck.model.origin import DocumentId, Path
 from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue.checks.ask import Ask, asks, count_place, is_refused, request_place
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
+    ceilings,
     configuration,
     documents,
     join,
@@ -19,7 +21,13 @@ from policycheck.systems.kueue.checks.common import (
     undecided,
     whence,
 )
-from policycheck.systems.kueue.model import ClusterQueue, Cohort, Configuration, LocalQueue
+from policycheck.systems.kueue.model import (
+    ClusterQueue,
+    Cohort,
+    Configuration,
+    LocalQueue,
+    WorkloadPriorityClass,
+)
 from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
 from policycheck.systems.kueue.sums import Ceilings
 
@@ -85,7 +93,7 @@ def _preempts(queue: ClusterQueue) -> bool:
 def guarantee_not_reclaimable(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """Accelerators that others may borrow from a queue that never takes them back."""
     found = state(cluster)
-    ceilings = Ceilings(found)
+    limits = ceilings(cluster)
     for tree in found.trees.values():
         if len(tree.queues) < 2 or undecided(tree):
             continue
@@ -93,7 +101,7 @@ def guarantee_not_reclaimable(cluster: Cluster, params: Params) -> Found:  # noq
             queue = found.objects.cluster_queues[name]
             if queue.preemption.reclaim_within_cohort != "Never":
                 continue
-            lost = _lendable(found, tree, ceilings, name)
+            lost = _lendable(found, tree, limits, name)
             identity = whence(cluster, "ClusterQueue", name)
             if lost is None or identity is None:
                 continue
@@ -111,6 +119,11 @@ def guarantee_not_reclaimable(cluster: Cluster, params: Params) -> Found:  # noq
                 "nominal": show(resource, nominal),
                 "kept": f"only {show(resource, nominal - amount)} are" if nominal > amount else "none are",
                 "takers": join(takers),
+                "also": (
+                    "; being StrictFIFO, its waiting head also keeps what is unused from the others"
+                    if queue.queueing_strategy == "StrictFIFO"
+                    else ""
+                ),
             }
             related = tuple(
                 Related(p[0], p[1], f"ClusterQueue {t} may borrow it") for t, p in rest if p is not None
@@ -119,7 +132,7 @@ def guarantee_not_reclaimable(cluster: Cluster, params: Params) -> Found:  # noq
 
 
 def _lendable(
-    found: KueueState, tree: Tree, ceilings: Ceilings, name: str
+    found: KueueState, tree: Tree, limits: Ceilings, name: str
 ) -> tuple[FlavorResource, int, list[str]] | None:
     """The largest quota of accelerators that ``name`` lends, how much of it, and who can take it."""
     best: tuple[FlavorResource, int, list[str]] | None = None
@@ -134,7 +147,7 @@ def _lendable(
             if h.kind == "ClusterQueue"
             and h.name != name
             and h.quota.borrowing_limit != 0
-            and ceilings.most(h.name, pair) > h.quota.nominal
+            and limits.most(h.name, pair) > h.quota.nominal
             and found.objects.cluster_queues[h.name].stop_policy == "None"
         ]
         if amount > 0 and takers and (best is None or amount > best[1]):
@@ -205,3 +218,96 @@ def weight_without_fair_sharing(cluster: Cluster, params: Params) -> Found:  # n
     for hit, is_local in weighted:
         if (typed.admission_fair_sharing if is_local else typed.fair_sharing) is None:
             yield hit
+
+
+def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Important work larger than its queue's own quota, where others reclaim from whoever borrows.
+
+    ``Any`` does not look at priorities: the borrowed part goes to work of any class.
+    """
+    found = state(cluster)
+    for ask in asks(cluster):
+        tree = found.trees[found.tree_of[ask.queue.name]]
+        short = _borrows(found, ask)
+        if short is None:
+            continue
+        pair, nominal = short
+        takers = [
+            h.name
+            for h in tree.holders.get(pair, ())
+            if h.kind == "ClusterQueue"
+            and h.name != ask.queue.name
+            and found.objects.cluster_queues[h.name].preemption.reclaim_within_cohort == "Any"
+            and h.quota.nominal > 0
+            and any(p < ask.made.priority for p in _ranks(found).get(h.name, {}))
+        ]
+        if not takers or not _is_highest(found, ask.made.priority):
+            continue
+        places = [(t, quota_place(cluster, "ClusterQueue", t, pair)) for t in takers[:4]]
+        related = tuple(Related(p[0], p[1], f"{t} reclaims from anyone") for t, p in places if p is not None)
+        values = {
+            "workload": ask.workload,
+            "priority": f"{ask.made.priority:,}",
+            "total": show(pair[1], ask.charge(pair[1])),
+            "resource": pair[1],
+            "queue": ask.queue.name,
+            "nominal": show(pair[1], nominal),
+            "takers": join(takers),
+        }
+        yield Hit(ask.id, count_place(cluster, ask) or request_place(cluster, ask, pair[1]), values, related)
+
+
+def _borrows(found: KueueState, ask: Ask) -> tuple[FlavorResource, int] | None:
+    """The accelerators of which the request exceeds the own quota in every flavor; the best flavor."""
+    best: tuple[FlavorResource, int] | None = None
+    for group in ask.queue.groups:
+        for resource in group.covered:
+            if not is_accelerator(resource) or ask.charge(resource) <= 0:
+                continue
+            for flavor in group.flavors:
+                known = found.objects.flavors.get(flavor.name)
+                if known is not None and is_refused(known, ask):
+                    continue
+                nominal = flavor.resources[resource].nominal if resource in flavor.resources else 0
+                if nominal >= ask.charge(resource):
+                    return None
+                if best is None or nominal > best[1]:
+                    best = ((flavor.name, resource), nominal)
+    return best
+
+
+def _is_highest(found: KueueState, priority: int) -> bool:
+    """Whether the priority is that of the highest class, and there is a lower one."""
+    values = sorted({c.value for c in found.objects.priority_classes.values()})
+    return len(values) > 1 and priority == values[-1]
+
+
+def threshold_for_nobody(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A threshold at or above every class: it spares nobody."""
+    found = state(cluster)
+    values = [c.value for c in found.objects.priority_classes.values()]
+    if found.objects.configuration.fair_sharing is not None or len(set(values)) < 2:
+        return
+    for identity, facts in documents(cluster, "ClusterQueue"):
+        queue = facts.typed
+        if not isinstance(queue, ClusterQueue) or not queue.cohort:
+            continue
+        borrow = queue.preemption.borrow_within_cohort
+        threshold = borrow.max_priority_threshold
+        if borrow.policy != "LowerPriority" or threshold is None or threshold < max(values):
+            continue
+        values_ = {"queue": queue.name, "threshold": f"{threshold:,}", "highest": f"{max(values):,}"}
+        yield Hit(identity, (*_PREEMPTION, "borrowWithinCohort", "maxPriorityThreshold"), values_)
+
+
+def classes_of_one_value(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Two priority classes with the same value: neither goes before the other."""
+    by_value: dict[int, list[tuple[str, DocumentId]]] = {}
+    for identity, facts in documents(cluster, "WorkloadPriorityClass"):
+        if isinstance(facts.typed, WorkloadPriorityClass) and facts.key not in cluster.ambiguous:
+            by_value.setdefault(facts.typed.value, []).append((facts.key.name, identity))
+    for value, held in sorted(by_value.items()):
+        if len({name for name, _ in held}) > 1:
+            rest = tuple(Related(i, ("value",), f"class {n} too") for n, i in held[:-1][:4])
+            values = {"names": join([n for n, _ in held]), "value": f"{value:,}"}
+            yield Hit(held[-1][1], ("value",), values, rest)

@@ -7,83 +7,48 @@ counts the least pods, potential counts all others as idle, nodes count as empty
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
-from policycheck.lint.hit import Hit, Related, Skip
+from policycheck.lint.hit import Hit, Related
 from policycheck.model import capacity
 from policycheck.model.amount import scale, show
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
-from policycheck.model.origin import DocumentId, ObjectKey, Path
-from policycheck.model.workload import PodSet, Workload
+from policycheck.model.origin import Path
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu.resources import is_accelerator
-from policycheck.systems.kueue import GROUP, sums
-from policycheck.systems.kueue.checks.common import Found, Params, join, quota_place, state, undecided
-from policycheck.systems.kueue.checks.references import queue_of_local
-from policycheck.systems.kueue.model import ClusterQueue, KueueWorkload, ResourceGroup
-from policycheck.systems.kueue.state import KueueState
-
-
-class Ask(NamedTuple):
-    """A podset that waits in a queue which is beyond doubt."""
-
-    id: DocumentId
-    workload: str
-    queue: ClusterQueue
-    pods: PodSet
-    least: int  # pods that have to start together
-
-    def charge(self, resource: str) -> int:
-        """What the podset is charged for a resource."""
-        return scale(self.pods.requests.get(resource, 0), self.least)
-
-
-def asks(cluster: Cluster) -> Iterator[Ask]:
-    """Every podset of every workload that waits; what is admitted or finished is not asked again.
-
-    Of alike workloads that one object becomes (the pods of a Deployment) the first speaks for all.
-    """
-    found = state(cluster)
-    seen: set[tuple[ObjectKey, Path, str]] = set()
-    for workload in found.objects.workloads.values():
-        key = workload.source or ObjectKey(GROUP, "Workload", workload.namespace, workload.name)
-        ids = cluster.index.ids(key)
-        if not ids or cluster.index.is_ambiguous(key) or not _waits(workload):
-            continue
-        queue = queue_of_local(cluster, workload.namespace, workload.queue)
-        if queue is None or undecided(found.trees[found.tree_of[queue.name]]):
-            continue
-        for pods in workload.pod_sets:
-            least = pods.pods if pods.min_count is None else min(pods.pods, pods.min_count)
-            if least > 0 and (key, pods.path, pods.name) not in seen:
-                seen.add((key, pods.path, pods.name))
-                yield Ask(ids[0], str(key), queue, pods, least)
-
-
-def _waits(workload: KueueWorkload) -> bool:
-    return workload.admission is None and not workload.finished and not workload.deleting
-
-
-def charged(found: KueueState, resource: str) -> bool:
-    """Whether Kueue charges a resource: excluded prefixes are not."""
-    return not resource.startswith(found.objects.configuration.exclude_prefixes or ("\0",))
+from policycheck.systems.kueue import sums
+from policycheck.systems.kueue.checks.ask import (
+    Ask,
+    accelerators_first,
+    asks,
+    count_place,
+    is_refused,
+    request_place,
+)
+from policycheck.systems.kueue.checks.common import (
+    Found,
+    Params,
+    ceilings,
+    documents,
+    ground,
+    join,
+    quota_place,
+    state,
+)
+from policycheck.systems.kueue.model import ClusterQueue, ResourceFlavor, ResourceGroup
 
 
 def exceeds_limits(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A podset that no flavor of its queue could hold if all others were idle."""
-    found = state(cluster)
-    if found.objects.configuration.transformations:
-        yield Skip("the Configuration transforms resources; what a pod is charged is not worked out here")
-        return
-    ceilings = sums.Ceilings(found)
+    limits = ceilings(cluster)
+    flavors = state(cluster).objects.flavors
     for ask in asks(cluster):
         for group in ask.queue.groups:
-            short = _short(found, ask, group, ceilings)
+            short = _short(ask, group, limits, flavors)
             if short is None:
                 continue
             resource, most, flavor = short
-            each = ask.pods.requests[resource]
+            each = ask.each[resource]
             values = {
                 "workload": ask.workload,
                 "queue": ask.queue.name,
@@ -107,70 +72,38 @@ def exceeds_limits(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
 
 
 def _short(
-    found: KueueState, ask: Ask, group: ResourceGroup, ceilings: sums.Ceilings
+    ask: Ask, group: ResourceGroup, limits: sums.Ceilings, flavors: Mapping[str, ResourceFlavor]
 ) -> tuple[str, int, str] | None:
     """The resource that rules out the best flavor: its name, the most there is, the flavor."""
-    wanted = {r: ask.charge(r) for r in group.covered if charged(found, r) and ask.charge(r) > 0}
+    wanted = {r: ask.charge(r) for r in group.covered if ask.charge(r) > 0}
     if not wanted or not group.flavors:
         return None
     tried: list[tuple[float, str, int, str]] = []
     for flavor in group.flavors:
-        gaps = [(ceilings.most(ask.queue.name, (flavor.name, r)), r) for r in wanted]
+        if flavor.name in flavors and is_refused(flavors[flavor.name], ask):
+            continue
+        gaps = [(limits.most(ask.queue.name, (flavor.name, r)), r) for r in wanted]
         missing = [(most / wanted[r], r, most) for most, r in gaps if most < wanted[r]]
         if not missing:
             return None
         share, resource, most = min(missing, key=lambda m: (not is_accelerator(m[1]), m[0], m[1]))
         tried.append((share, resource, most, flavor.name))
+    if not tried:
+        return None
     _, resource, most, name = max(tried, key=lambda t: (t[0], t[3]))
     return resource, most, name
 
 
-def request_place(cluster: Cluster, ask: Ask, resource: str) -> Path:
-    """Where the request for ``resource`` is written; else the pod template."""
-    return place_in(cluster.entries[ask.id].facts.typed, ask.pods, resource) or (*ask.pods.path, "spec")
-
-
-def count_place(cluster: Cluster, ask: Ask) -> Path:
-    """Where the number of pods is written, beside the pod template; () when it is not."""
-    value: object = cluster.entries[ask.id].facts.value
-    above = ask.pods.path[:-1]
-    for step in above:
-        if isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            value = mapping(value).get(str(step))
-    field = next((f for f in ("parallelism", "replicas", "count") if f in mapping(value)), "")
-    return (*above, field) if field else ()
-
-
-def accelerators_first(amounts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Requests, accelerators before what goes with them."""
-    return sorted(amounts.items(), key=lambda item: (not is_accelerator(item[0]), item[0]))
-
-
-def place_in(typed: object, pods: PodSet, resource: str) -> Path:
-    """The request or limit of the first container that asks for ``resource``; () when none does."""
-    for container in pods.containers:
-        for name, amounts in (("requests", container.requests), ("limits", container.limits)):
-            if amounts.get(resource):
-                return (*container.path, "resources", name, resource)
-    return ("metadata", "name") if isinstance(typed, Workload) and not pods.path else ()
-
-
 def uncovered_resource(cluster: Cluster, params: Params) -> Found:
     """A request for a resource that the queue has no quota for at all."""
-    found = state(cluster)
-    configuration = found.objects.configuration
-    if configuration.transformations:
-        yield Skip("the Configuration transforms resources; what a pod is charged is not worked out here")
-        return
+    configuration = state(cluster).objects.configuration
     if configuration.quota_check_strategy == "IgnoreUndeclared":
         return
     ignored = tuple(str(p) for p in params.get("ignore", ()) or ())  # type: ignore[attr-defined]
     for ask in asks(cluster):
         covered = {r for group in ask.queue.groups for r in group.covered}
-        for resource, amount in ask.pods.requests.items():
-            if amount <= 0 or resource in covered or not charged(found, resource) or not covered:
+        for resource, amount in ask.each.items():
+            if amount <= 0 or resource in covered or not covered:
                 continue
             if resource.startswith(ignored or ("\0",)):
                 continue
@@ -198,7 +131,7 @@ def _nodes_for(base: sums.Ground, ask: Ask, resource: str) -> dict[str, tuple[No
 
 def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """One pod asks for more than the largest node of any flavor of its queue."""
-    base = sums.ground(state(cluster), cluster.inventory)
+    base = ground(cluster)
     for ask in asks(cluster):
         for resource, amount in accelerators_first(ask.pods.requests):
             nodes = _nodes_for(base, ask, resource)
@@ -221,8 +154,7 @@ def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
 
 def required_domain_too_small(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A podset that has to fit one domain of a level, and no domain is that large."""
-    found = state(cluster)
-    base = sums.ground(found, cluster.inventory)
+    base = ground(cluster)
     for ask in asks(cluster):
         request = ask.pods.topology
         if request is None:
@@ -312,3 +244,56 @@ def _slice_place(cluster: Cluster, ask: Ask) -> Path:
     if key in ask.pods.annotations:
         return (*ask.pods.path, "metadata", "annotations", key)
     return _annotation_place(cluster, ask, "")
+
+
+def strict_over_flavors(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """StrictFIFO in a queue with several flavors: the head of one holds back work of another."""
+    for identity, facts in documents(cluster, "ClusterQueue"):
+        queue = facts.typed
+        if not isinstance(queue, ClusterQueue) or queue.queueing_strategy != "StrictFIFO":
+            continue
+        flavors = list(dict.fromkeys(f.name for group in queue.groups for f in group.flavors))
+        if len(flavors) > 1:
+            values = {"queue": queue.name, "flavors": join(flavors)}
+            yield Hit(identity, ("spec", "queueingStrategy"), values)
+
+
+def starving_gang(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A gang of most of a queue beside small work of no lower priority, and nothing preempts."""
+    limits = ceilings(cluster)
+    by_queue: dict[str, list[Ask]] = {}
+    for ask in asks(cluster):
+        is_free = ask.queue.queueing_strategy == "BestEffortFIFO"
+        if is_free and ask.queue.preemption.within_cluster_queue == "Never":
+            by_queue.setdefault(ask.queue.name, []).append(ask)
+    for name, held in by_queue.items():
+        for ask in held:
+            told = _gang(ask, held, limits)
+            if told is None:
+                continue
+            resource, most, other = told
+            values = {
+                "workload": ask.workload,
+                "queue": name,
+                "resource": resource,
+                "total": ask.charge(resource),
+                "most": most,
+                "other": other.workload,
+                "small": other.charge(resource),
+            }
+            yield Hit(ask.id, count_place(cluster, ask), values)
+
+
+def _gang(ask: Ask, held: list[Ask], limits: sums.Ceilings) -> tuple[str, int, Ask] | None:
+    for group in ask.queue.groups:
+        for resource in group.covered:
+            if not is_accelerator(resource) or ask.least < 2 or ask.charge(resource) <= 0:
+                continue
+            most = sum(limits.most(ask.queue.name, (f.name, resource)) for f in group.flavors)
+            if not most // 2 < ask.charge(resource) <= most:
+                continue
+            for other in held:
+                small = other.charge(resource)
+                if 0 < small <= most // 8 and other.made.priority >= ask.made.priority:
+                    return resource, most, other
+    return None

@@ -10,6 +10,8 @@ from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
+    ceilings,
+    documents,
     join,
     misspelt,
     quota_place,
@@ -19,8 +21,8 @@ from policycheck.systems.kueue.checks.common import (
     whence,
 )
 from policycheck.systems.kueue.checks.hardware import COMPANIONS
+from policycheck.systems.kueue.model import ClusterQueue
 from policycheck.systems.kueue.state import FlavorResource, Holder, Tree
-from policycheck.systems.kueue.sums import Ceilings
 
 _COHORT: Path = ("spec", "cohortName")
 
@@ -135,7 +137,7 @@ def cohort_cycle(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
 def borrowing_limit_idle(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A borrowing limit above all that there is to borrow."""
     found = state(cluster)
-    ceilings = Ceilings(found)
+    limits = ceilings(cluster)
     for tree in found.trees.values():
         if undecided(tree):
             continue
@@ -144,7 +146,7 @@ def borrowing_limit_idle(cluster: Cluster, params: Params) -> Found:  # noqa: AR
                 limit = holder.quota.borrowing_limit
                 if holder.kind != "ClusterQueue" or limit is None:
                     continue
-                lent = ceilings.lent_by_others(holder.name, pair)
+                lent = limits.lent_by_others(holder.name, pair)
                 place = quota_place(cluster, holder.kind, holder.name, pair) if 0 < lent < limit else None
                 if place is None:
                     continue
@@ -161,7 +163,7 @@ def borrowing_limit_idle(cluster: Cluster, params: Params) -> Found:  # noqa: AR
 def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A covered resource of which no flavor of its group can ever give any."""
     found = state(cluster)
-    ceilings = Ceilings(found)
+    limits = ceilings(cluster)
     for name, queue in found.objects.cluster_queues.items():
         if undecided(found.trees[found.tree_of[name]]):
             continue
@@ -171,7 +173,7 @@ def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         for group in queue.groups:
             for resource in group.covered:
                 pairs = [(f.name, resource) for f in group.flavors if resource in f.resources]
-                if not pairs or any(ceilings.most(name, pair) for pair in pairs):
+                if not pairs or any(limits.most(name, pair) for pair in pairs):
                     continue
                 if resource in COMPANIONS and any(
                     is_accelerator(r) and q.nominal for f in group.flavors for r, q in f.resources.items()
@@ -180,3 +182,66 @@ def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 values = {"queue": name, "resource": resource, "flavors": join([f for f, _ in pairs])}
                 places = quota_places(cluster.entries[identity].facts.value)
                 yield Hit(identity, (*places[pairs[0]], "nominalQuota"), values)
+
+
+def cohort_without_members(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A Cohort that no queue and no other cohort is in; often its name is one letter off."""
+    found = state(cluster)
+    if not found.objects.cluster_queues:
+        return
+    used = {q.cohort for q in found.objects.cluster_queues.values()}
+    used |= {c.parent for c in found.objects.cohorts.values() if c.parent != c.name}
+    used.discard("")
+    implicit = used - found.objects.cohorts.keys()
+    for identity, facts in documents(cluster, "Cohort"):
+        name = facts.key.name
+        if not name or name in used or not used:
+            continue
+        other = misspelt(name, implicit)
+        if other:
+            hint = f"; did you mean {other!r}, which queues name and nobody defines?"
+        else:
+            hint = f"; queues are in {join(sorted(used))}"
+        yield Hit(identity, ("metadata", "name"), {"cohort": name, "hint": hint})
+
+
+def cohort_parent_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A parent that no Cohort defines and that is nearly one which is: its own tree, without quota."""
+    found = state(cluster)
+    known = found.objects.cohorts
+    named = {q.cohort for q in found.objects.cluster_queues.values()}
+    for identity, facts in documents(cluster, "Cohort"):
+        cohort = known.get(facts.key.name)
+        if cohort is None or not cohort.parent or cohort.parent in known or cohort.parent in named:
+            continue
+        other = misspelt(cohort.parent, known)
+        if other:
+            values = {"cohort": cohort.name, "parent": cohort.parent, "meant": other}
+            yield Hit(identity, ("spec", "parentName"), values)
+
+
+def queue_without_quota(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A ClusterQueue that covers no resource, and to which LocalQueues lead."""
+    found = state(cluster)
+    led = {local.cluster_queue for local in found.objects.local_queues.values()}
+    for name, queue in found.objects.cluster_queues.items():
+        identity = whence(cluster, "ClusterQueue", name)
+        if queue.groups or name not in led or identity is None:
+            continue
+        yield Hit(identity, ("spec", "resourceGroups"), {"queue": name})
+
+
+def queue_stopped(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A stop policy left in git. What the queue does not use is lent on, and has to be taken back later."""
+    found = state(cluster)
+    for identity, facts in documents(cluster, "ClusterQueue"):
+        queue = facts.typed
+        if not isinstance(queue, ClusterQueue) or queue.stop_policy == "None":
+            continue
+        drains = queue.stop_policy == "HoldAndDrain"
+        effect = "nothing new starts there" + (", and what runs is evicted" if drains else "")
+        tree = found.trees.get(found.tree_of.get(queue.name, ""))
+        takers = [] if tree is None or not queue.cohort else [q for q in tree.queues if q != queue.name]
+        lent = f"; its quota stays lent to {join(takers)}" if takers else ""
+        values = {"queue": queue.name, "policy": queue.stop_policy, "effect": effect, "lent": lent}
+        yield Hit(identity, ("spec", "stopPolicy"), values)

@@ -15,12 +15,12 @@ from policycheck.systems.kueue.checks.common import (
     documents,
     join,
     meant,
+    shelf,
     state,
     whence,
 )
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ResourceFlavor, Topology
-from policycheck.systems.kueue.sums import Shelf
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -31,13 +31,13 @@ def _placed(cluster: Cluster) -> Iterator[tuple[DocumentId, ResourceFlavor, Topo
     if not capacity.knows_labels(cluster.inventory):
         return
     elastic = elastic_flavors(found.objects)
-    shelf = Shelf(cluster.inventory)
+    held = shelf(cluster)
     for identity, facts in documents(cluster, "ResourceFlavor"):
         flavor = facts.typed
         if not isinstance(flavor, ResourceFlavor) or flavor.name in elastic:
             continue
         topology = found.objects.topologies.get(flavor.topology)
-        nodes = shelf.select(flavor.node_labels)
+        nodes = held.select(flavor.node_labels)
         if topology is not None and nodes:
             yield identity, flavor, topology, nodes
 

@@ -1,0 +1,77 @@
+"""Objects as such: kinds that do not exist, names that are missing, versions on their way out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from policycheck.lint.hit import Hit, Related
+from policycheck.model.cluster import Cluster
+from policycheck.model.facts import Facts
+from policycheck.model.origin import DocumentId
+from policycheck.systems.core.podspec import mapping
+from policycheck.systems.kueue import CONFIG_GROUP, GROUP, KINDS
+from policycheck.systems.kueue.checks.common import Found, Params, documents, near, plural
+from policycheck.systems.kueue.model import Configuration
+from policycheck.systems.kueue.validate.names import subdomain
+
+_OWN_KINDS = frozenset(kind for group, kind in KINDS if group == GROUP)
+_DEPRECATED = ("v1beta1",)
+_NEAR_GROUP = re.compile(r"(?:^|\.)kueue\.|kueue\.x-k8s\.io")
+
+
+def _version(facts: Facts) -> str:
+    """The version as written, also of a Configuration that stands as text in something else."""
+    written = facts.typed.api_version if isinstance(facts.typed, Configuration) else facts.api_version
+    return written.rpartition("/")[2]
+
+
+def deprecated_versions(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Objects in a version that is served and deprecated: one finding for all."""
+    old: list[tuple[DocumentId, Facts]] = []
+    for group, kind in sorted(cluster.index.kinds):
+        if group in (GROUP, CONFIG_GROUP):
+            old.extend(d for d in documents(cluster, kind, group) if _version(d[1]) in _DEPRECATED)
+    reported = [d for d in old if cluster.entries[d[0]].origin.reported]
+    if not reported:
+        return
+    reported.sort(key=lambda d: d[0])
+    kinds = Counter(facts.key.kind for _, facts in reported)
+    listed = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
+    rest = tuple(Related(i, ("apiVersion",), f"{f.key} too") for i, f in reported[1:4])
+    verb = "is" if len(reported) == 1 else "are"
+    values = {"objects": f"{plural(len(reported), 'object')} ({listed}) {verb}", "versions": "v1beta1"}
+    yield Hit(reported[0][0], ("apiVersion",), values, rest)
+
+
+def unknown_kind(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A kind that Kueue's group does not have, or a kind of Kueue's in a group that is not Kueue's."""
+    for identity, entry in cluster.entries.items():
+        facts = entry.facts
+        group, kind = facts.key.group, facts.key.kind
+        if facts.system or not facts.api_version:
+            continue
+        if group == GROUP and kind and kind not in _OWN_KINDS:
+            other = near(kind, _OWN_KINDS, 0.8)
+            if other:
+                values = {"what": f"{GROUP} has no kind {kind}; did you mean {other}?"}
+                yield Hit(identity, ("kind",), values)
+        elif group == GROUP and not kind:
+            yield Hit(identity, ("apiVersion",), {"what": "the object has no kind"})
+        elif kind in _OWN_KINDS - {"Workload", "Topology"} and _NEAR_GROUP.search(group) and group != GROUP:
+            values = {"what": f"there is no {kind} in {group}; write {GROUP}"}
+            yield Hit(identity, ("apiVersion",), values)
+
+
+def bad_name(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """An object of Kueue's without name, or with one that the API server refuses."""
+    for group, kind in sorted(cluster.index.kinds):
+        if group != GROUP or kind not in _OWN_KINDS:
+            continue
+        for identity, facts in documents(cluster, kind):
+            meta = mapping(facts.value.get("metadata"))
+            name = meta.get("name")
+            if name is None and not meta.get("generateName"):
+                yield Hit(identity, ("metadata", "name"), {"what": f"the {kind} has no name"})
+            elif isinstance(name, str) and (why := subdomain(name)):
+                yield Hit(identity, ("metadata", "name"), {"what": f"{name!r} {why}"})
