@@ -225,6 +225,7 @@ class Cycle:
         item.reason, item.message = None, ""
         item.evicted = False
         session.hold(item, queue, admission, session.now)
+        queue.renew()
         item.admitted = _checks_pass(item, queue, admission)
         if session.ledger is not None and queue.by_local:
             session.ledger.charge(item.local, _requests(item))

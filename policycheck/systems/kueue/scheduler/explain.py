@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.simulate.scheduler import Explanation, FlavorTried, Shortfall, VictimWeighed
+from policycheck.systems.kueue.model import Admission, KueueWorkload
 from policycheck.systems.kueue.scheduler.assign import FIT, PREEMPT, Attempt, Scan
 from policycheck.systems.kueue.scheduler.fork import with_usage
 from policycheck.systems.kueue.scheduler.local import Ledger
@@ -63,12 +64,16 @@ class Asked(NamedTuple):
     priority: int
     time: int
     scan: Scan | None
+    workload: KueueWorkload
+    admission: Admission | None
     evidence: Evidence
 
     @classmethod
     def of(cls, item: Item, queue: Queue, evidence: Evidence) -> Asked:
         """``item`` as it is now."""
-        return cls(item, queue.name, item.priority, item.time, item.scan, evidence)
+        return cls(
+            item, queue.name, item.priority, item.time, item.scan, item.workload, item.admission, evidence
+        )
 
     def explain(self, notes: tuple[str, ...]) -> Explanation:
         """The reasons of what was decided about it."""
@@ -76,6 +81,11 @@ class Asked(NamedTuple):
         queue = queues[self.queue]
         item = self.item.copy()
         item.priority, item.time, item.queue = self.priority, self.time, queue
+        item.workload, item.admission, item.reserved = (
+            self.workload,
+            self.admission,
+            self.admission is not None,
+        )
         attempts: list[Attempt] = []
         trace: Trace = []
         nominator = Nominator(scene, attempts=attempts, trace=trace)
@@ -84,6 +94,8 @@ class Asked(NamedTuple):
         names = [s.name for s in item.shape.sets]
         full = tuple(s.pods for s in item.shape.sets)
         given = tuple(r.pods for r in found.assignment.sets)
+        if found.assignment.trouble and found.assignment.mode != FIT:
+            notes = (f"no place on nodes: {found.assignment.trouble}", *notes)
         if found.assignment.mode == FIT and given != full[: len(given)]:
             notes = (f"fits with fewer pods only: {given} of {full}", *notes)
         return Explanation(

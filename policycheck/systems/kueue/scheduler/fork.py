@@ -51,6 +51,7 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     other.frozen = (-1, ())
     other.holders = {name: items[name] for name in queue.holders}
     other.moved = dict(queue.moved)
+    other.scanning = {name: items[name] for name in queue.scanning if name in items}
     other.order = queue.order.copy()
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
     other.kin = {}

@@ -60,9 +60,11 @@ class Process:
         tree = self._session.trees[entry.queue.tree]
         if assignment.mode == NO_FIT:
             entry.back, entry.reason = NO_FIT_AT_ALL, assignment.reason
+            entry.message = assignment.trouble
             return
         if assignment.mode == PREEMPT and not entry.targets:
             entry.back, entry.reason = NO_VICTIMS, "WaitingForQuota"
+            entry.message = assignment.trouble
             if entry.queue.config.preemption.reclaim_within_cohort != "Any":
                 tree.add_all(to_reserve(assignment, tree))
                 self._claim(assignment)

@@ -183,6 +183,7 @@ class Session:
         if item.workload.unhealthy_nodes:
             item.workload = item.workload._replace(unhealthy_nodes=())
         self.hold(item, queue, admission, item.reserved_at)
+        queue.renew()
 
     def changed(self, queue: Queue) -> None:
         """What the queue holds has changed."""
@@ -242,7 +243,7 @@ class Session:
             del queue.holders[item.id]
             item.reserved = item.admitted = False
             item.admission, item.amounts, item.columns = None, (), frozenset()
-            queue.generation += 1
+            queue.renew()
             self.changed(queue)
         elif item.place != AWAY:
             queue.take_out(item)

@@ -137,6 +137,7 @@ class Queue:
         "plans",
         "preemptor",
         "rules",
+        "scanning",
         "signature",
         "strict",
         "traits",
@@ -152,7 +153,8 @@ class Queue:
         self.node = node
         self.strict = config.queueing_strategy == "StrictFIFO"
         self.inactive = ""  # why it takes no workloads, or ""
-        self.generation = 1  # of what can be had; grows when quota is released
+        self.generation = 1  # of what can be had; grows when its quota is reserved or released
+        self.scanning: dict[str, Item] = {}  # those that wait with a scan to go on with, and perhaps more
         self.by_local = False  # admission fair sharing orders it
         self.traits: Traits | None = None  # when flavors of it have a topology
         self.covers = covering(config.groups)
@@ -192,9 +194,20 @@ class Queue:
     def _place(self, item: Item, place: int) -> None:
         """Put down where ``item`` is; hashes are compared within one run of the program only."""
         item.place = place
+        if item.scan is not None:
+            self.scanning[item.id] = item
         mark = hash((item.id, place, item.scan and repr(item.scan))) if place in (ACTIVE, PARKED) else 0
         self.signature ^= item.mark ^ mark
         item.mark = mark
+
+    def renew(self) -> None:
+        """Other things can be had than before: flavor scans begin anew."""
+        self.generation += 1
+        scanning, self.scanning = self.scanning, {}
+        for item in scanning.values():
+            if item.queue is self and item.place in (ACTIVE, PARKED):
+                item.scan = None
+                self._place(item, item.place)
 
     def push(self, item: Item) -> None:
         """Put ``item`` among the active."""
