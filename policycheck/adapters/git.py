@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from typing import IO, NamedTuple
+from typing import IO
 
+from policycheck.record import NamedTuple
 from policycheck.source.yamldoc import LIMITS
 
 _TIMEOUT = 120.0  # seconds for one answer

@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policycheck.adapters.git import Blobs, GitError, State, link_target, state
+from policycheck.record import NamedTuple
 from policycheck.source.files import STDIN, expand, walk
 from policycheck.source.tree import DISK, Listing
 

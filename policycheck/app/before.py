@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from policycheck.model.cluster import Entry
 from policycheck.model.facts import Facts
 from policycheck.model.origin import ObjectKey
+from policycheck.record import NamedTuple
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered

@@ -7,10 +7,11 @@ server has; our own field table speaks there only when it has more to say of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from policycheck.app.before import changed_from
 from policycheck.model.facts import Facts
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.files import UNMATCHED, expand, load
 from policycheck.source.tree import Tree

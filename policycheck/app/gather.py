@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policycheck.app.definition import definitions
 from policycheck.app.plan import Part, parts
@@ -12,6 +12,7 @@ from policycheck.model.cluster import Entry
 from policycheck.model.facts import Facts
 from policycheck.model.inventory import Inventory
 from policycheck.model.origin import DocumentId, Origin
+from policycheck.record import NamedTuple
 from policycheck.source.document import Document, FileReport, TextTrouble
 from policycheck.source.files import load as load_file
 from policycheck.source.files import unreadable

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.files import UNMATCHED, expand
 from policycheck.source.scope import ScopePlan, plan, render_bundles

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.amount import QuantityError, amount, quantity
 from policycheck.model.schema import Field, obj, suggest
+from policycheck.record import NamedTuple
 
 # The engine's version is part of a compiled expression: bytes of another one are compiled again.
 ENGINE = "cel-expr-python/0.1"

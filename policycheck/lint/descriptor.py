@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, struct_pb2
 
 from policycheck.model.schema import Field
+from policycheck.record import NamedTuple
 
 _PROTO = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {

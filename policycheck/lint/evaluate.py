@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from policycheck.lint.cel import CelError, Program, Runtime
 from policycheck.lint.finding import RuleError, SkippedRule
@@ -16,6 +15,7 @@ from policycheck.lint.subject import Subject, expand, kind_of, occurs, subjects
 from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts
 from policycheck.model.schema import parse_path
+from policycheck.record import NamedTuple
 from policycheck.source.document import DocumentId, TextTrouble
 
 # Of one rule's failures so many are spelled out: the rest says the same of other objects.
@@ -60,8 +60,7 @@ def reason_to_skip(rule: Rule, setting: Setting) -> str | None:
         return ""
     target = setting.targets.get(_system(rule, cluster))
     if target is not None and not _applies(rule, target.version):
-        since, until = rule.applies_since or "the first", rule.applies_until or "today"
-        return f"it is about versions from {since} to {until}; the target is {target.version}"
+        return ""  # it is about other versions: there is nothing here that it could look at
     if "inventory" in rule.needs and not cluster.inventory.known:
         return "no inventory is given; say --inventory PATH, or add Node objects to the input"
     if "context" in rule.needs and all(entry.origin.reported for entry in cluster.entries.values()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from policycheck.lint.finding import Finding, LintResult
 from policycheck.lint.rule import Rule, Systems
@@ -13,6 +13,7 @@ from policycheck.lint.rulefile import Source, load
 from policycheck.lint.rulemodel import ExampleModel, RuleModel
 from policycheck.lint.settings import ClusterScope, Settings
 from policycheck.lint.written import Problem
+from policycheck.record import NamedTuple
 
 
 class LintTexts(Protocol):

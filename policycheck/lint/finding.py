@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.origin import ObjectKey
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport, Span
 
 SEVERITIES = ("error", "warning", "info")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.origin import DocumentId, Path
+from policycheck.record import NamedTuple
 
 
 class Related(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.lint.hit import Hit, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.schema import Table
+from policycheck.record import NamedTuple
 
 PHASES = ("observe", "pilot", "queues", "topology")
 CONFIDENCES = ("high", "medium", "low")

@@ -10,13 +10,14 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck import data
 from policycheck.lint import keep
 from policycheck.lint.cel import ENGINE
 from policycheck.lint.rule import Rule, Systems, as_json, from_json
 from policycheck.lint.written import Problem
+from policycheck.record import NamedTuple
 
 _FORMAT = 1  # of the compiled form; raise it when Rule or the descriptors change
 _MAX_BYTES = 1_000_000

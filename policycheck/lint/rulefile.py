@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import re
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -19,6 +18,7 @@ from policycheck.lint.rulemodel import RuleModel
 from policycheck.lint.subject import fields_of, model_fields
 from policycheck.lint.written import Problem, Written
 from policycheck.model import schema
+from policycheck.record import NamedTuple
 
 
 class Source(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from policycheck.lint import evaluate
 from policycheck.lint.cel import Runtime
@@ -27,6 +26,7 @@ from policycheck.lint.settings import Settings, Target
 from policycheck.lint.suppression import Suppression, apply
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
+from policycheck.record import NamedTuple
 from policycheck.source.document import Span, TextTrouble
 
 # The span of a path as written, of its key alone when asked; of the nearest written parent's key

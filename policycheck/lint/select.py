@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from policycheck.lint.finding import SEVERITIES
 from policycheck.lint.param import wrong_params
@@ -12,6 +11,7 @@ from policycheck.lint.rule import PHASES, Rule
 from policycheck.lint.rulebook import Rulebook
 from policycheck.lint.settings import Settings
 from policycheck.model.schema import suggest
+from policycheck.record import NamedTuple
 
 ALL = "all"
 

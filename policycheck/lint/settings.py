@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from policycheck.record import NamedTuple
 
 
 class PathIgnore(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from policycheck.lint.rule import ANY, MODEL_SUBJECTS, Systems
 from policycheck.model.cluster import Cluster
@@ -23,6 +22,7 @@ from policycheck.model.schema import (
     string,
     suggest,
 )
+from policycheck.record import NamedTuple
 
 
 class Subject(NamedTuple):

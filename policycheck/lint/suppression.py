@@ -7,8 +7,6 @@ findings of the rules for ``suppression-malformed``, ``suppression-expired`` and
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from policycheck.lint.finding import Finding, Place, Suppressed
 from policycheck.lint.message import MessageError, render
 from policycheck.lint.place import fingerprint
@@ -18,6 +16,7 @@ from policycheck.lint.select import choose, severity_of
 from policycheck.lint.settings import Settings
 from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import suggest
+from policycheck.record import NamedTuple
 
 MALFORMED, EXPIRED, UNUSED = "suppression-malformed", "suppression-expired", "suppression-unused"
 

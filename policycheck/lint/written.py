@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import Path
 
 _MAX_DEPTH = 50

@@ -8,11 +8,11 @@ daemons and to pods outside any queue, and leave out nodes that are not ready or
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from policycheck.model import amount
 from policycheck.model.inventory import NONE, Accelerators, Inventory, Node, Range
 from policycheck.model.placement import Labels, Toleration, untolerated
+from policycheck.record import NamedTuple
 
 # What every node has some of: absent from a list of amounts means not said, never none.
 CORE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from policycheck.model.facts import Facts
 from policycheck.model.inventory import Inventory
 from policycheck.model.origin import DocumentId, ObjectKey, Origin
 from policycheck.model.queueing import View
+from policycheck.record import NamedTuple
 
 GroupKind = tuple[str, str]
 

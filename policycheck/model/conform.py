@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.amount import QuantityError, quantity
 from policycheck.model.facts import Rename, Trouble
 from policycheck.model.origin import Path
 from policycheck.model.schema import Field, Table, suggest
+from policycheck.record import NamedTuple
 
 _FIX = {
     "string": 'text; put it in quotes ("...")',

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.origin import ObjectKey, Path
+from policycheck.record import NamedTuple
 
 
 class Trouble(NamedTuple):

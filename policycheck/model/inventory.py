@@ -7,10 +7,10 @@ scheduler can hand out whole (a MIG device or a time slice is a unit of its own 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.origin import DocumentId
 from policycheck.model.placement import Taint
+from policycheck.record import NamedTuple
 
 
 class Range(NamedTuple):

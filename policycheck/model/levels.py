@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from policycheck.model.capacity import HOSTNAME, Domain, domains
 from policycheck.model.inventory import NONE, Node
+from policycheck.record import NamedTuple
 
 # Widest to tightest. AWS counts layers from the spine (3 is nearest to the host), topograph from
 # the host (tier-0 is nearest). Sources: AWS "EC2 instance topology", GKE "Topology Aware Scheduling",

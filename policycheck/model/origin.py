@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from policycheck.record import NamedTuple
 from policycheck.source.document import DocumentId, Path
 
 __all__ = ["DocumentId", "ObjectKey", "Origin", "Path"]

@@ -6,7 +6,8 @@ Semantics: Kubernetes' documentation of label selectors, node affinity, and tain
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from policycheck.record import NamedTuple
 
 Labels = Mapping[str, str]
 

@@ -6,9 +6,9 @@ These are views: a system derives them from its own typed state, which stays the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.origin import DocumentId, ObjectKey
+from policycheck.record import NamedTuple
 
 
 class Quota(NamedTuple):

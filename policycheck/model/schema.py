@@ -17,7 +17,9 @@ Types: ``string``, ``int``, ``number``, ``bool``, ``quantity``, ``int-or-string`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from policycheck.record import NamedTuple
 
 NOTHING: Mapping[str, Any] = {}
 _NEAR = 0.6  # likeness from which on a word is taken for a slip of another

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.placement import NodeTerm, PreferredTerm, Toleration
+from policycheck.record import NamedTuple
 
 
 class TopologyRequest(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NamedTuple, cast
+from typing import cast
 
 from policycheck.lint.finding import LintResult
+from policycheck.record import NamedTuple
 from policycheck.report.screen import Style
 
 FORMATS = ("text", "concise", "json", "markdown")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from policycheck.lint.finding import Place
+from policycheck.record import NamedTuple
 from policycheck.report import Lines
 from policycheck.report.screen import Style, cell, clean, width, wrap
 

@@ -27,10 +27,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model import amount, capacity, levels
 from policycheck.model.inventory import NONE, Inventory, Node, Range
+from policycheck.record import NamedTuple
 from policycheck.report.screen import Style, clean, hang, width, wrap
 from policycheck.source.document import FileReport
 

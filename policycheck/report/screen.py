@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from policycheck.record import NamedTuple
 
 TAB = "    "
 # Line breaks of other alphabets and the overrides of reading direction can hide what a line says

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from policycheck.lint.finding import SEVERITIES, LintResult
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.files import UNMATCHED
 

@@ -6,7 +6,7 @@ their expanded size is counted, and spares 10,000 documents a tree each.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from yaml.events import (
@@ -21,6 +21,7 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import Path
 from policycheck.source.scalar import HINTS, doubt, is_octal, is_unsendable, key_of, read_plain, read_tagged
 from policycheck.source.text import TextError

@@ -7,7 +7,9 @@ Lines and columns count from 1, in code points; they are looked up late, from th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from policycheck.record import NamedTuple
 
 Path = tuple[str | int, ...]
 

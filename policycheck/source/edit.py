@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import DocumentId, Path, Span
 from policycheck.source.outline import Entry, Node, child, outline
 from policycheck.source.scalar import read_plain

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import Path
 from policycheck.source.outline import Entry, Node, child, outline
 from policycheck.source.text import TextError, pieces

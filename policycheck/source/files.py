@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.tree import DISK, MAGIC, Tree, match
 from policycheck.source.yamldoc import LIMITS, ParsedFile, parse

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import Any
 
+from policycheck.record import NamedTuple
 from policycheck.source.build import depth_of
 from policycheck.source.document import Path
 from policycheck.source.scalar import whole

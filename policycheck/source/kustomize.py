@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from policycheck.record import NamedTuple
 from policycheck.source.files import clean
 from policycheck.source.text import TextError
 from policycheck.source.tree import DISK, Tree

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.files import Reader, clean, expand
 from policycheck.source.kustomize import Kustomization, kustomization_file, read_kustomization

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from policycheck.record import NamedTuple
 from policycheck.source.build import Limits
 from policycheck.source.document import DocumentId, Path, Span
 from policycheck.source.embedded import Step, Text, follow

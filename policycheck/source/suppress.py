@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import yaml
 from yaml._yaml import CParser
 from yaml.events import ScalarEvent, StreamEndEvent
 from yaml.reader import ReaderError
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import Document, DocumentId, Path, Span
 from policycheck.source.text import Lines, Piece, pieces
 

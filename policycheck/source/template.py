@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import Path
 from policycheck.source.text import TextError
 

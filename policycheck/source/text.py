@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
 
+from policycheck.record import NamedTuple
 from policycheck.source.document import Span
 
 _BREAK = re.compile(r"\r\n|\n|\r")

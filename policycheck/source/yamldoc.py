@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from policycheck.record import NamedTuple
 from policycheck.source.build import Builder, Built, Limits, RawTrouble
 from policycheck.source.document import Document, DocumentId, FileReport, Path, TextTrouble
 from policycheck.source.jsondoc import JsonValue, NotJson, looks_like_json, read_json

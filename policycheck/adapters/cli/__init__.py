@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import click
 
 from policycheck import __version__
 from policycheck.adapters.cli import exitcode
 from policycheck.adapters.cli.common import abandon, say
+from policycheck.record import NamedTuple
 from policycheck.report.screen import clean
 
 REPORT_TO = "https://github.com/policycheck/policycheck/issues"

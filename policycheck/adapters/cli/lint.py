@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policycheck.adapters.cli import common, exitcode
 from policycheck.lint.finding import SEVERITIES, LintResult
 from policycheck.lint.settings import Settings
+from policycheck.record import NamedTuple
 from policycheck.report import FORMATS, View
 
 if TYPE_CHECKING:

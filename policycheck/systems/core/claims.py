@@ -8,10 +8,11 @@ alternative; requests for administration consume nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.origin import ObjectKey
 from policycheck.model.workload import DeviceClaim, PodSet
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping, text, whole
 
 

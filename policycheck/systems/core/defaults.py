@@ -9,12 +9,13 @@ something else than the pods request (kueue#15020). Sources: the Kubernetes docu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.amount import add
 from policycheck.model.facts import Trouble
 from policycheck.model.origin import Path
 from policycheck.model.workload import ContainerRequest, PodSet
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import base_units, exact, items, labels, mapping, tolerations
 
 Amounts = Mapping[str, int]

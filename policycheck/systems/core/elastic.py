@@ -8,11 +8,12 @@ machine carries comes from the order itself or from the table of machine types, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.facts import Trouble
 from policycheck.model.inventory import Accelerators, Node, Range
 from policycheck.model.placement import Taint
+from policycheck.record import NamedTuple
 from policycheck.systems.core import nodes
 from policycheck.systems.gpu import instances, labels, resources
 

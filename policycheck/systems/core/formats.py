@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.facts import Trouble
 from policycheck.model.inventory import Node
 from policycheck.model.workload import Workload
+from policycheck.record import NamedTuple
 from policycheck.source import yamldoc
 from policycheck.source.document import Document, DocumentId, FileReport
 from policycheck.source.text import TextError, decode

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.placement import NodeTerm, Toleration, untolerated
 from policycheck.model.workload import PodSet, Workload
+from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.systems.core import slices as device_slices
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.cluster import Index
 from policycheck.model.facts import Facts
@@ -11,6 +10,7 @@ from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.queueing import View
 from policycheck.model.workload import Namespace, PriorityClass, Workload
+from policycheck.record import NamedTuple
 from policycheck.systems.core.slices import DeviceSlice
 
 

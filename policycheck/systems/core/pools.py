@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.facts import Trouble
 from policycheck.model.inventory import NONE, Accelerators, Node, Range
 from policycheck.model.origin import Path
 from policycheck.model.placement import Taint
+from policycheck.record import NamedTuple
 from policycheck.systems.core import nodes
 from policycheck.systems.gpu import accelerator, labels, resources
 

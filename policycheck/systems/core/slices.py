@@ -9,10 +9,11 @@ added up; nor are they added to the device plugin's units of the same node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.facts import Trouble
 from policycheck.model.inventory import NONE, Accelerators, Node, Range
+from policycheck.record import NamedTuple
 
 # Drivers whose devices are accelerators, with the device class their whole devices go by.
 DRIVERS: Mapping[str, str] = {

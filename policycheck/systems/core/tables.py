@@ -9,10 +9,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from policycheck.model import amount
 from policycheck.model.inventory import Accelerators, Node, Range
+from policycheck.record import NamedTuple
 from policycheck.source.document import Span, TextTrouble
 from policycheck.systems.gpu import resources
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.facts import Trouble
 from policycheck.model.origin import Path
 from policycheck.model.schema import suggest
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.crds.rules import Rules
 from policycheck.systems.crds.schema import LIST_TYPE, MAP_KEYS, Schema, child, clean, convert

@@ -6,8 +6,9 @@ Source: the Kubernetes documentation page "Extend the Kubernetes API with Custom
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.crds.check import Crds, Version
 

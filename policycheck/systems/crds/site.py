@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.origin import Path
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.crds.schema import LIST_TYPE, MAP_KEYS, Schema, child
 

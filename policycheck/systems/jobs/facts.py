@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.conform import prune
 from policycheck.model.facts import Facts, Trouble
 from policycheck.model.origin import ObjectKey
 from policycheck.model.workload import PodSet
+from policycheck.record import NamedTuple
 from policycheck.systems.core.facts import workload
 from policycheck.systems.core.podspec import mapping, text
 

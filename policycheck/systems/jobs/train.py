@@ -7,11 +7,12 @@ the runtime is in sight. Source: the Kubeflow Trainer API reference (v1alpha1).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.facts import Trouble
 from policycheck.model.origin import ObjectKey, Path
 from policycheck.model.workload import PodSet, Workload
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import labels, mapping, pod_set, text, whole
 from policycheck.systems.jobs import TRAINER
 from policycheck.systems.jobs.facts import Made

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.cluster import Index
 from policycheck.model.origin import ObjectKey
 from policycheck.model.workload import PodSet, Workload
+from policycheck.record import NamedTuple
 from policycheck.systems.core import claims, defaults
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.jobs import TRAINER

@@ -8,10 +8,10 @@ what happens in it is for the decision to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from policycheck.model.placement import Selector
 from policycheck.model.workload import PodSet
+from policycheck.record import NamedTuple
 from policycheck.simulate.matrix import Rank
 from policycheck.systems.kueue.model import (
     Admission,

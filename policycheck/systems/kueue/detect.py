@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.model.origin import DocumentId, Path
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, labels, mapping, text
 from policycheck.systems.kueue import CONFIG_GROUP
 from policycheck.systems.kueue.target import Target, TargetError, parse_version

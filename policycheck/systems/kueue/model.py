@@ -8,11 +8,11 @@ server holds the default here. Source: kueue.x-k8s.io/v1beta2 API reference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.origin import ObjectKey
 from policycheck.model.placement import Selector, Taint, Toleration
 from policycheck.model.workload import PodSet
+from policycheck.record import NamedTuple
 
 GROUP = "kueue.x-k8s.io"
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policycheck.model.cluster import Cluster
+from policycheck.record import NamedTuple
 from policycheck.systems.core.defaults import LimitRange
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.kueue.model import Configuration, KueueObjects, KueueWorkload

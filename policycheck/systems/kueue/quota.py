@@ -13,9 +13,9 @@ sum of requests (each below 2^63) reaches it: what is unlimited stays so whateve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from policycheck.model.amount import UNLIMITED
+from policycheck.record import NamedTuple
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, Quota, ResourceGroup
 
 INFINITE = 1 << 100

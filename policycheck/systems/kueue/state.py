@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from policycheck.model.amount import add
 from policycheck.model.origin import ObjectKey
+from policycheck.record import NamedTuple
 from policycheck.systems.kueue.model import Cohort, KueueObjects, Quota, ResourceFlavor, ResourceGroup
 
 FlavorResource = tuple[str, str]

@@ -7,11 +7,11 @@ exceeds the hardware shows as admitted workloads whose pods stay Pending.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from policycheck.model import capacity
 from policycheck.model.amount import add, show
 from policycheck.model.inventory import Inventory, Node, Range
+from policycheck.record import NamedTuple
 from policycheck.systems.kueue import quota
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.state import FlavorResource, Holder, KueueState

@@ -8,8 +8,8 @@ taker's. Sources: documentation "Preemption" of ClusterQueue; KEP-79 "Hierarchic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from policycheck.record import NamedTuple
 from policycheck.simulate.rights import Taking
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, KueueObjects
 from policycheck.systems.kueue.scheduler.compile import inactive

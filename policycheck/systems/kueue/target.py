@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from policycheck.record import NamedTuple
 
 LATEST = (0, 20)
 _OLDEST = (0, 13)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from policycheck.model.origin import ObjectKey
+from policycheck.record import NamedTuple
 from policycheck.systems.kueue.model import GROUP, KueueObjects
 from policycheck.systems.kueue.state import FlavorResource, Holder, Tree, quotas, root_of
 

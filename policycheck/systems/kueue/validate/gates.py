@@ -6,8 +6,8 @@ Defaults: Kueue's "Installation" page, table of feature gates.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from policycheck.record import NamedTuple
 from policycheck.systems.kueue import target as targets
 from policycheck.systems.kueue.target import Target
 

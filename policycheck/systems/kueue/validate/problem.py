@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from policycheck.model.origin import Path
+from policycheck.record import NamedTuple
 
 INVALID = "FieldValueInvalid"
 REQUIRED = "FieldValueRequired"
