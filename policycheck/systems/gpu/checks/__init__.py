@@ -31,6 +31,12 @@ from policycheck.systems.gpu.checks.nodes import (
     stale_gpus,
     type_contradicts_product,
 )
+from policycheck.systems.gpu.checks.placing import (
+    daemon_untolerating,
+    fits_no_node,
+    pool_untainted,
+    unpublished_label,
+)
 from policycheck.systems.gpu.checks.plugin import (
     config_unknown,
     config_unreferenced,
@@ -38,7 +44,13 @@ from policycheck.systems.gpu.checks.plugin import (
     rename_ignored,
     sharing_refused,
 )
-from policycheck.systems.gpu.checks.requests import request_differs_from_limit
+from policycheck.systems.gpu.checks.requests import (
+    fraction_of_gpu,
+    init_container_holds_gpus,
+    nobody_offers,
+    request_differs_from_limit,
+    two_vendors,
+)
 from policycheck.systems.gpu.checks.sharing import (
     quota_counts_shares,
     service_on_shares,
@@ -59,10 +71,14 @@ __all__ = [
     "config_not_in_sight",
     "config_unknown",
     "config_unreferenced",
+    "daemon_untolerating",
     "described_twice",
+    "fits_no_node",
+    "fraction_of_gpu",
     "gang_over_slices",
     "gpus_not_offered",
     "hostname_twice",
+    "init_container_holds_gpus",
     "label_value_illegal",
     "labels_contradict",
     "layout_empty",
@@ -74,7 +90,9 @@ __all__ = [
     "layout_unknown",
     "layouts_incomplete",
     "name_with_plus",
+    "nobody_offers",
     "plugin_oversells",
+    "pool_untainted",
     "profile_of_other_product",
     "quota_counts_shares",
     "rename_ignored",
@@ -89,5 +107,7 @@ __all__ = [
     "slices_under_single",
     "stale_gpus",
     "strategy_mismatch",
+    "two_vendors",
     "type_contradicts_product",
+    "unpublished_label",
 ]

@@ -1,0 +1,345 @@
+"""Where pods for accelerators may go when no queue decides: selectors, taints, daemons, open pools.
+
+What Kueue admits is held against its flavors by Kueue's own rules. Sources: the Kubernetes
+documentation pages "Assigning Pods to Nodes" and "Taints and Tolerations"; the list of labels in the
+README of the k8s-device-plugin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policycheck.lint.hit import Hit, Related, Skip
+from policycheck.model import capacity
+from policycheck.model.cluster import Cluster
+from policycheck.model.inventory import Node
+from policycheck.model.origin import Path
+from policycheck.model.placement import HARD_EFFECTS, Taint, Toleration, untolerated
+from policycheck.systems.core.inventory import admits
+from policycheck.systems.core.podspec import items, mapping, text
+from policycheck.systems.gpu import resources
+from policycheck.systems.gpu.checks.common import (
+    Asking,
+    Fault,
+    Found,
+    Params,
+    asking,
+    at_nodes,
+    join,
+    near,
+    nodes_named,
+    plural,
+)
+from policycheck.systems.gpu.checks.nodes import node_objects
+
+_SYSTEM = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.cilium.io/")
+_GPU_TAINTS = ("nvidia.com/", "amd.com/", "google.com/tpu", "gpu.intel.com/", "habana.ai/")
+# Daemons without which a node offers no GPUs, or nobody sees them; by their images.
+_DAEMONS = re.compile(
+    r"nvidia-device-plugin|k8s-device-plugin|gpu-feature-discovery|dcgm-exporter|nvidia-driver|container-toolkit"
+    r"|k8s-mig-manager|mig-manager|k8s-dra-driver|amdgpu-dp|rocm/k8s-device-plugin"
+)
+# Labels under nvidia.com/ that some component of NVIDIA publishes or reads (gpu-feature-discovery, the
+# operator, the drivers for network and DRA). Keys with a profile in them are matched by their beginning.
+_LABELS = frozenset(
+    [
+        "gpu.present",
+        "gpu.product",
+        "gpu.count",
+        "gpu.replicas",
+        "gpu.sharing-strategy",
+        "gpu.memory",
+        "gpu.family",
+        "gpu.machine",
+        "gpu.mode",
+        "gpu.compute.major",
+        "gpu.compute.minor",
+        "gpu.clique",
+        "gpu.slices.gi",
+        "gpu.slices.ci",
+        "gpu.multiprocessors",
+        "gpu.engines.copy",
+        "gpu.engines.decoder",
+        "gpu.engines.encoder",
+        "gpu.engines.jpeg",
+        "gpu.engines.ofa",
+        "gpu.imex-domain",
+        "gpu.workload.config",
+        "gpu.gpu-driver-upgrade-state",
+        "gpu-driver-upgrade-state",
+        "gpu-driver-upgrade.skip",
+        "gpu-driver-upgrade-drain.skip",
+        "gpu-driver-upgrade-enabled",
+        "mig.capable",
+        "mig.strategy",
+        "mig.config",
+        "mig.config.state",
+        "mps.capable",
+        "device-plugin.config",
+        "vgpu.present",
+        "vgpu.host-driver-version",
+        "vgpu.host-driver-branch",
+        "vgpu.config",
+        "vgpu.config.state",
+        "vfio.available",
+        "cuda.driver-version.major",
+        "cuda.driver-version.minor",
+        "cuda.driver-version.revision",
+        "cuda.driver-version.full",
+        "cuda.driver.major",
+        "cuda.driver.minor",
+        "cuda.driver.rev",
+        "cuda.runtime.major",
+        "cuda.runtime.minor",
+        "cuda.runtime-version.major",
+        "cuda.runtime-version.minor",
+        "cuda.runtime-version.full",
+        "gfd.timestamp",
+        "cc.capable",
+        "cc.mode.state",
+        "cc.ready.state",
+        "sandbox-device-plugin.config",
+        "nvlink.clique",
+        "gds.enabled",
+    ]
+)
+_FAMILIES = ("mig-", "gpu.deploy.", "gpu.engines.", "vgpu.", "cc.", "network-", "ofed.", "dra-")
+_PREFIX = "nvidia.com/"
+
+
+# Names under which people look for the model.
+_MODELS = frozenset({"gpu.model", "gpu.name", "gpu.type", "gpu.kind", "gpu.class", "gpu-model", "gpu-type"})
+# Where publishers keep to themselves; a plain nvidia.com/gpu=true is a label that people do set.
+_OURS = ("gpu.", "mig.", "cuda.", "mps.", "gfd.", "vgpu.")
+
+
+def is_published(key: str) -> bool:
+    """Whether some component of NVIDIA publishes or reads the label; True for what people set themselves."""
+    name = key.removeprefix(_PREFIX)
+    if not key.startswith(_PREFIX) or name in _LABELS or name.startswith(_FAMILIES):
+        return True
+    return not name.startswith(_OURS) and name not in _MODELS and not near(name, _LABELS, 0.9)
+
+
+def unpublished_label(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A selector or flavor on a label under nvidia.com/ that nothing of NVIDIA's publishes.
+
+    With an inventory the nodes decide, and other rules say what they carry.
+    """
+    if cluster.inventory.known and capacity.knows_labels(cluster.inventory):
+        return
+    for ask in asking(cluster):
+        for key, path in _keys(ask):
+            if not is_published(key):
+                yield Hit(ask.id, path, {"who": ask.name, "key": key, "hint": _meant(key)})
+    for flavor in cluster.view.flavors:
+        for key in flavor.node_labels:
+            if not is_published(key):
+                values = {"who": f"flavor {flavor.name}", "key": key, "hint": _meant(key)}
+                yield Hit(flavor.id, ("spec", "nodeLabels", key), values)
+
+
+def _meant(key: str) -> str:
+    name = key.removeprefix(_PREFIX)
+    other = "gpu.product" if name in _MODELS else near(name, _LABELS)
+    return f"; did you mean {_PREFIX}{other}?" if other else ""
+
+
+def _keys(ask: Asking) -> Iterator[tuple[str, Path]]:
+    """Label keys that the pods require of nodes, with their places."""
+    at: Path = (*ask.pods.path, "spec")
+    for key in ask.pods.node_selector:
+        yield key, (*at, "nodeSelector", key)
+    for t, term in enumerate(ask.pods.affinity):
+        for n, expression in enumerate(term.expressions):
+            required = "requiredDuringSchedulingIgnoredDuringExecution"
+            where = (
+                "affinity",
+                "nodeAffinity",
+                required,
+                "nodeSelectorTerms",
+                t,
+                "matchExpressions",
+                n,
+                "key",
+            )
+            if expression.operator not in ("NotIn", "DoesNotExist"):
+                yield expression.key, (*at, *where)
+
+
+def _unqueued(cluster: Cluster) -> Iterator[Asking]:
+    """Pods for accelerators that no queue decides about and that are bound nowhere yet."""
+    queued = {work.key for work in cluster.view.workloads if work.queue}
+    for ask in asking(cluster):
+        if ask.workload.nature == "daemon" or ask.workload.node or ask.workload.key in queued:
+            continue
+        if any(n > 0 and resources.is_accelerator(r) for r, n in ask.pods.requests.items()):
+            yield ask
+
+
+def fits_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Pods for accelerators that no node takes: by its labels, or for its taints."""
+    nodes, asks = cluster.inventory.nodes, list(_unqueued(cluster))
+    if not asks:
+        return
+    if any(node.source != "node" or node.most is None or node.most > node.machines for node in nodes):
+        yield Skip(
+            "the inventory has nodes that come when they are needed, or does not say all labels and taints"
+        )
+        return
+    for ask in asks:
+        if any(admits(node, ask.pods) for node in nodes):
+            continue
+        open_ = [node for node in nodes if admits(node._replace(taints=()), ask.pods)]
+        if open_ and cluster.view.queues:
+            continue  # a queue would bring tolerations with it; that the pods are in none is what is wrong
+        giving = [n for n in open_ if any((n.allocatable or {}).get(r) for r in _accelerators(ask))]
+        path, why = _for_taints(ask, giving or open_) if open_ else _for_labels(ask, nodes)
+        if path:
+            yield Hit(ask.id, path, {"workload": ask.name, "why": why})
+
+
+def _accelerators(ask: Asking) -> list[str]:
+    return [r for r, n in ask.pods.requests.items() if n > 0 and resources.is_accelerator(r)]
+
+
+def _for_labels(ask: Asking, nodes: Sequence[Node]) -> tuple[Path, str]:
+    """The label that is to blame, and what the nodes carry instead."""
+    at: Path = (*ask.pods.path, "spec")
+    values: dict[str, set[str]] = {}
+    for node in nodes:
+        for key, value in node.labels.items():
+            values.setdefault(key, set()).add(value)
+    for key, wanted in ask.pods.node_selector.items():
+        if wanted in values.get(key, ()):
+            continue
+        path = (*at, "nodeSelector", key)
+        if key not in values:
+            other = near(key, values)
+            return path, f"none carries the label {key}" + (f"; did you mean {other}?" if other else "")
+        return path, f"none has {key}={wanted}{_instead(wanted, values[key])}"
+    for key, path in _keys(ask):
+        if key not in values:
+            other = near(key, values)
+            return path, f"none carries the label {key}" + (f"; did you mean {other}?" if other else "")
+    if ask.pods.has_affinity:
+        return (*at, "affinity", "nodeAffinity"), "none satisfies the required node affinity"
+    return (*at, "nodeSelector"), "none carries all labels of the selector at once"
+
+
+def _instead(wanted: str, known: set[str]) -> str:
+    """The value that is meant: first one that differs by what publishers add, then a near one."""
+    for other in sorted(known):
+        if wanted in (
+            other.removeprefix("NVIDIA-"),
+            other.removesuffix("-SHARED"),
+            other.partition("-MIG-")[0],
+        ):
+            return f"; did you mean {other}?"
+        if other in (
+            wanted.removeprefix("NVIDIA-"),
+            wanted.removesuffix("-SHARED"),
+            wanted.partition("-MIG-")[0],
+        ):
+            return f"; did you mean {other}?"
+    meant = near(wanted, known)
+    return f"; did you mean {meant}?" if meant else f"; they have {join(sorted(known))}"
+
+
+def _for_taints(ask: Asking, nodes: Sequence[Node]) -> tuple[Path, str]:
+    """The taint that keeps pods from the nodes that they select; no path when the cloud opens it."""
+    asked = set(_accelerators(ask))
+    for node in nodes:
+        taint = untolerated(node.taints, ask.pods.tolerations)
+        if taint is None or taint.key.startswith(_SYSTEM) or (taint.key in asked and _is_gke(node)):
+            return (), ""
+    taint = untolerated(nodes[0].taints, ask.pods.tolerations)
+    if taint is None:
+        return (), ""
+    where = nodes_named([node.name for node in nodes])
+    path = (*ask.pods.path, "spec", "tolerations")
+    return path, f"{where} with the taint {_shown(taint)}{_missed(taint, ask.pods.tolerations)}"
+
+
+def _is_gke(node: Node) -> bool:
+    """GKE adds the toleration to every pod that asks for the resource of the taint's name."""
+    return any(key.startswith("cloud.google.com/") for key in node.labels)
+
+
+def _shown(taint: Taint) -> str:
+    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+def _missed(taint: Taint, tolerations: Sequence[Toleration]) -> str:
+    """The toleration that was meant for this taint, and how it misses it."""
+    for one in tolerations:
+        if one.key == taint.key and one.effect not in ("", taint.effect):
+            return f"; a toleration has its key and the effect {one.effect}"
+        if one.key == taint.key and one.value != taint.value:
+            return f'; a toleration has its key and the value "{one.value}"'
+    other = near(taint.key, [one.key for one in tolerations if one.key])
+    return f"; a toleration is for {other}" if other else ""
+
+
+def daemon_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A GPU daemon that does not tolerate the taints of nodes with GPUs."""
+    nodes = [n for n in cluster.inventory.nodes if n.accelerators is not None and n.usable]
+    for ask in asking(cluster):
+        if ask.workload.nature != "daemon" or not _DAEMONS.search(_images(cluster, ask)):
+            continue
+        shut: dict[Taint, list[Node]] = {}
+        for node in nodes:
+            if not admits(node._replace(taints=()), ask.pods):
+                continue
+            taint = untolerated(node.taints, ask.pods.tolerations)
+            if taint is not None and not taint.key.startswith(_SYSTEM):
+                shut.setdefault(taint, []).append(node)
+        for taint, some in shut.items():
+            values = {
+                "workload": ask.name,
+                "taint": _shown(taint),
+                "nodes": nodes_named([n.name for n in some]),
+                "key": taint.key,
+                "hint": _missed(taint, ask.pods.tolerations),
+            }
+            because = tuple(
+                Related(place, ("spec", "taints"), f"taint of {node.name}")
+                for node in some[:3]
+                if (place := cluster.inventory.origins.get(node.name)) in cluster.entries
+                and place is not None
+            )
+            at = (*ask.pods.path, "spec", "tolerations")
+            yield Hit(ask.id, at, values, because, discriminator=_shown(taint))
+
+
+def _images(cluster: Cluster, ask: Asking) -> str:
+    value: object = cluster.entries[ask.id].facts.value
+    for step in (*ask.pods.path, "spec"):
+        value = items(value)[step] if isinstance(step, int) else mapping(value).get(step)
+    containers = (*items(mapping(value).get("containers")), *items(mapping(value).get("initContainers")))
+    return " ".join(text(mapping(container).get("image")) for container in containers)
+
+
+def pool_untainted(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Nodes with GPUs that pods without any land on, since no taint keeps them away."""
+    plain = [
+        ask
+        for ask in asking(cluster)
+        if ask.workload.nature != "daemon"
+        and not _accelerators(ask)
+        and not ask.pods.claims
+        and ask.pods.pods
+    ]
+    # A cluster of nothing but GPU nodes has nowhere else to put them.
+    if not plain or all(n.accelerators is not None for n in cluster.inventory.nodes):
+        return
+    faults = []
+    for node in node_objects(cluster):
+        if node.accelerators is None or any(t.effect in HARD_EFFECTS for t in node.taints):
+            continue
+        landing = [ask.name for ask in plain if admits(node, ask.pods)]
+        if landing:
+            what = f"no taint; {plural(len(landing), 'workload')} without GPUs may take its cpu and memory ({landing[0]})"
+            faults.append(Fault(node, ("metadata", "name"), what))
+    yield from at_nodes(cluster, faults)
