@@ -1,0 +1,181 @@
+"""Quota math on small trees whose numbers were worked out by hand from the formulas of KEP-79."""
+
+import pytest
+
+from policycheck.model.amount import UNLIMITED
+from policycheck.systems.kueue.model import ClusterQueue, Cohort, FlavorQuotas, Quota, ResourceGroup
+from policycheck.systems.kueue.quota import build, minus, pair_quotas, plus
+
+F = ("f", "cpu")
+
+
+def quota(*limits, flavor="f", resource="cpu"):
+    return (ResourceGroup((resource,), (FlavorQuotas(flavor, {resource: Quota(*limits)}),)),)
+
+
+def queue(name, cohort, *limits):
+    return ClusterQueue(name, cohort, quota(*limits))
+
+
+class Small:
+    """The one tree of some queues and cohorts, by name."""
+
+    def __init__(self, queues, cohorts=()):
+        forest = build(queues, cohorts)
+        (self.tree,) = forest.trees
+        places = {**forest.place, **forest.cohorts}
+        self.cell = {name: self.tree.cell(node, F) for name, (_, node) in places.items()}
+
+    def use(self, name, amount):
+        self.tree.add(self.cell[name], amount)
+
+    def of(self, what, *names):
+        values = getattr(self.tree, what)
+        return tuple(values[self.cell[n]] for n in names)
+
+    def available(self, *names):
+        return tuple(self.tree.available(self.cell[n]) for n in names)
+
+
+def v3():
+    cohorts = [Cohort("root"), Cohort("team1", "root", quota(4, 2, 1))]
+    return Small([queue("c1", "team1", 2), queue("c2", "team1", 2), queue("shared", "root", 10)], cohorts)
+
+
+def test_lending_and_borrowing_limits_of_queues():
+    t = Small([queue("a", "c", 8), queue("b", "c", 8, 2, 3)])
+    assert t.of("ceiling", "a", "b") == (11, 10)
+    t.use("a", 10)
+    assert t.available("a", "b") == (1, 6)
+
+
+def test_a_borrowing_limit_of_zero_protects_nobody():
+    t = Small([queue("a", "c", 4, 0), queue("b", "c", 4)])
+    t.use("b", 6)
+    assert t.available("a") == (2,)
+    lends_nothing = Small([queue("a", "c", 4, None, 0), queue("b", "c", 4)])
+    lends_nothing.use("b", 6)  # more than there is, as after a quota was cut
+    assert lends_nothing.available("a") == (2,)
+    assert lends_nothing.of("ceiling", "a", "b") == (8, 4)
+
+
+def test_cohorts_with_limits_of_their_own():
+    t = v3()
+    assert t.of("subtree", "team1", "root") == (8, 11)
+    assert t.of("local", "team1", "root") == (7, 0)
+    assert t.of("ceiling", "c1", "shared") == (10, 11)
+    t.use("c1", 9)
+    assert t.of("usage", "c1", "team1", "root") == (9, 9, 2)
+    assert t.available("c2", "shared") == (1, 9)
+    assert t.tree.reach(t.cell["c1"], 1) == (2, False)
+
+
+def test_a_cohorts_nominal_is_on_top_of_its_childrens():
+    t = Small([queue("a", "c", 2), queue("b", "c", 2)], [Cohort("c", "", quota(4))])
+    assert t.of("subtree", "c") == (8,)
+    assert t.of("ceiling", "a") == (8,)
+    assert t.of("nominal", "a", "c") == (2, 4)
+
+
+def test_the_height_is_that_of_the_first_node_that_holds_the_rest():
+    """usage + rest <= subtree, rest losing at each node what is free of the part never lent."""
+    cohorts = [Cohort("root"), Cohort("mid", "root", quota(3, None, 2)), Cohort("low", "mid")]
+    queues = [queue("a", "low", 2, None, 1), queue("b", "low", 2), queue("z", "root", 5)]
+    t = Small(queues, cohorts)
+    assert t.of("subtree", "a", "low", "mid", "root") == (2, 3, 6, 7)
+    assert t.of("local", "a", "low", "mid") == (1, 0, 4)
+    for amount, want in [(2, (0, True)), (3, (1, True)), (4, (1, True)), (5, (2, True)), (7, (2, True))]:
+        assert t.tree.reach(t.cell["a"], amount) == want, amount
+    assert t.tree.reach(t.cell["a"], 8) == (3, False)
+    t.use("z", 7)
+    assert t.tree.reach(t.cell["a"], 8) == (3, False)  # nobody holds it: the height of the root
+    t.use("b", 2)
+    assert t.tree.reach(t.cell["a"], 3) == (2, True)  # low: 2 + 2 > 3; mid: 2 + 2 <= 6
+
+
+def test_a_queue_alone_never_borrows_whatever_it_asks():
+    t = Small([queue("a", "", 2)])
+    assert t.tree.reach(t.cell["a"], 2) == t.tree.reach(t.cell["a"], 3) == (0, False)
+
+
+def test_usage_bubbles_past_what_is_kept_and_returns():
+    t = Small([queue("a", "c", 5, None, 2), queue("b", "c", 5)])  # a keeps 3
+    for amount, used in [(2, 0), (1, 0), (1, 1), (0, 1), (4, 5)]:
+        t.use("a", amount)
+        assert t.of("usage", "c") == (used,)
+    for amount, used in [(3, 2), (2, 0), (1, 0)]:
+        t.tree.remove(t.cell["a"], amount)
+        assert t.of("usage", "c") == (used,)
+    assert t.of("usage", "a") == (2,)
+
+
+def test_what_a_queue_may_use_is_never_negative():
+    t = Small([queue("a", "c", 1), queue("b", "c", 1)])
+    t.use("b", 5)
+    assert t.available("a") == (-3,)
+    assert t.tree.free(t.cell["a"]) == 0
+    assert t.tree.fits([(t.cell["a"], 0)])
+    assert not t.tree.fits([(t.cell["a"], 1)])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "total", "rest"),
+    [
+        (1, 2, 3, -1),
+        (UNLIMITED, 2, UNLIMITED, UNLIMITED),
+        (2, UNLIMITED, UNLIMITED, -UNLIMITED),
+        (UNLIMITED, UNLIMITED, UNLIMITED, 0),
+        (UNLIMITED - 1, 1, UNLIMITED - 1, UNLIMITED - 2),  # a sum of numbers is no "unlimited"
+        (1 - UNLIMITED, 2, 3 - UNLIMITED, -UNLIMITED),
+        (-UNLIMITED, -5, -UNLIMITED, 5 - UNLIMITED),
+    ],
+)
+def test_amounts_saturate(a, b, total, rest):
+    assert plus(a, b) == total
+    assert minus(a, b) == rest
+
+
+def test_quotas_are_by_flavor_and_resource_and_may_ignore_lending_limits():
+    groups = (*quota(4, 2, 1), *quota(3, None, 0, flavor="g", resource="gpu"))
+    assert pair_quotas(groups) == {F: Quota(4, 2, 1), ("g", "gpu"): Quota(3, None, 0)}
+    assert pair_quotas(groups, lending=False) == {F: Quota(4, 2, None), ("g", "gpu"): Quota(3, None, None)}
+    t = build([queue("a", "c", 4, None, 0), queue("b", "c", 4)], [], lending=False)
+    assert t.trees[0].ceiling[t.trees[0].cell(t.place["b"][1], F)] == 8
+
+
+def test_queues_below_a_cycle_of_cohorts_stand_alone():
+    queues = [queue("a", "x", 2), queue("b", "y", 3), queue("c", "below", 4), queue("d", "fine", 5)]
+    cohorts = [
+        Cohort("x", "y"),
+        Cohort("y", "x"),
+        Cohort("below", "x"),
+        Cohort("fine", "over"),
+        Cohort("me", "me"),
+    ]
+    forest = build([*queues, queue("e", "me", 6)], cohorts)
+    assert forest.cyclic == {"a", "b", "c", "e"}
+    assert set(forest.cohorts) == {"fine", "over"}
+    for name, nominal in (("a", 2), ("b", 3), ("c", 4), ("e", 6)):
+        tree, node = forest.place[name]
+        assert node == 0
+        assert forest.trees[tree].size == 1
+        assert forest.trees[tree].ceiling == [nominal]
+    assert forest.trees[forest.place["d"][0]].size == 3
+
+
+def test_a_pair_that_nobody_has_quota_for_has_nothing_to_give():
+    t = Small([queue("a", "c", 2), queue("b", "c", 2)])
+    cell = t.tree.cell(2, ("g", "gpu"))
+    assert (t.tree.pairs, cell) == ([F, ("g", "gpu")], 5)
+    assert t.tree.available(cell) == 0
+    assert not any(t.tree.defined[3:])
+    t.tree.add(cell, 3)
+    assert t.tree.available(cell) == -3
+    assert t.available("a", "b") == (4, 4)  # other columns are their own
+
+
+def test_a_weight_is_given_in_thousandths():
+    forest = build(
+        [ClusterQueue("a", "c", fair_weight=1500), ClusterQueue("b", "c")], [Cohort("c", fair_weight=0)]
+    )
+    assert [n.weight for n in forest.trees[0].nodes] == [0, 1.5, 1]
