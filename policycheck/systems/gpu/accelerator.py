@@ -113,13 +113,13 @@ def _weigh(seen: _Seen) -> Verdict:
         return _invalid(seen)
     if told.profile:
         return _mig_single(seen)
-    if seen.slices or (told.strategy == "mixed" and seen.offered is not None):
+    is_shared = bool(told.is_shared or told.sharing or seen.shared)
+    # Under mixed, cards that are not sliced may be shared like any other.
+    if seen.slices or (told.strategy == "mixed" and seen.offered is not None and not is_shared):
         return _mig_mixed(seen)
     if told.sharing == "vgpu":
         return _vgpu(seen)
-    if told.is_shared or told.sharing or seen.shared:
-        return _shared(seen)
-    return _plain(seen)
+    return _shared(seen) if is_shared else _plain(seen)
 
 
 def _make(seen: _Seen, physical: Range, schedulable: Range, sharing: str = "") -> Accelerators:
@@ -180,12 +180,16 @@ def _mig_single(seen: _Seen) -> Verdict:
 
 
 def _mig_mixed(seen: _Seen) -> Verdict:
-    told, odd, whole = seen.told, list[str](), seen.offered or 0
+    told, odd, units = seen.told, list[str](), seen.offered or 0
+    times = max(1, told.replicas or 1) if told.sharing in ("time-slicing", "mps") else 1
+    whole = units // times
     devices = {r: n // seen.per_slice[r] for r, n in seen.slices.items()}
     profiles = mig.slices_of(devices)
-    made = _make(seen, Range(0, 0), Range(whole, whole), "mig-mixed")._replace(
-        slices=devices, shares={r: n for r, n in seen.slices.items() if seen.per_slice[r] > 1}
-    )
+    shares = {r: n for r, n in seen.slices.items() if seen.per_slice[r] > 1}
+    if times > 1 and units:
+        shares[seen.resource] = units
+    free = 0 if times > 1 else whole
+    made = _make(seen, Range(0, 0), Range(free, free), "mig-mixed")._replace(slices=devices, shares=shares)
     sliced = behind(told.model, profiles) if profiles else Range(0, 0)
     if told.count_ is not None and not told.count_source:
         physical = Range(told.count_, told.count_)
@@ -198,7 +202,7 @@ def _mig_mixed(seen: _Seen) -> Verdict:
             "count of the same cards no label says",
         )
         odd.append(
-            f"offers {whole} {seen.resource} beside MIG slices: they are not added up, and with every card in "
+            f"offers {units} {seen.resource} beside MIG slices: they are not added up, and with every card in "
             "MIG mode the number is stale (gpu-operator issue 637)"
         )
     else:

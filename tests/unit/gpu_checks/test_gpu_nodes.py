@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from gpu_help import findings as lint
 
+from policycheck.systems.gpu import accelerator
+
 H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "8", "pool": "h100"}
 A100 = {
     "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB",
@@ -128,6 +130,25 @@ def test_whole_gpus_beside_slices():
     assert len(lint(offering(8, 56), "GP302")) == 1
     assert lint(offering(4, 28), "GP302") == []
     assert lint(offering(0, 56), "GP302") == []
+
+
+def test_cards_that_are_not_sliced_may_be_shared():
+    held = {**A100, "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+
+    def offering(amounts):
+        return node(labels=held).replace("allocatable: {}", f"allocatable: {{{amounts}}}")
+
+    assert lint(offering('nvidia.com/gpu: "16", nvidia.com/mig-1g.10gb: "28"'), "GP302") == []
+    assert len(lint(offering('nvidia.com/gpu: "32", nvidia.com/mig-1g.10gb: "28"'), "GP302")) == 1
+    assert lint(offering('nvidia.com/gpu: "32"'), "GP201") == []
+
+
+def test_shares_under_mixed_are_no_gpus():
+    held = {**A100, "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+    beside, _ = accelerator.read(held, {"nvidia.com/gpu": 16, "nvidia.com/mig-1g.10gb": 28}, None)
+    assert (beside.schedulable.high, beside.shares) == (0, {"nvidia.com/gpu": 16})
+    alone, _ = accelerator.read(held, {"nvidia.com/gpu": 32}, None)
+    assert (alone.schedulable.high, alone.shares, alone.physical.low) == (0, {"nvidia.com/gpu": 32}, 8)
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,8 @@ def _beyond(node: Node, *, stale: bool) -> Iterator[Fault]:
     if not families or told.count_ is None or told.count_source:
         return
     least = min(mig.cards(family, profiles).least for family in families)
-    whole = amounts.get(resources.NVIDIA, 0)
+    times = max(1, told.replicas or 1) if told.sharing else 1
+    whole = amounts.get(resources.NVIDIA, 0) // times
     first = next(iter(offered))
     if least > told.count_ and not stale:
         listed = " + ".join(f"{n} x {p}" for p, n in profiles.items())

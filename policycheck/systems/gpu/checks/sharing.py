@@ -21,8 +21,6 @@ from policycheck.systems.gpu import labels, resources
 from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, join, nodes_named
 from policycheck.systems.gpu.checks.plugin import in_use, settings
 
-_KINDS = ("time-slicing", "mps")
-
 
 class Offer(NamedTuple):
     """The nodes that offer a resource as shares of cards, and those that offer it whole."""
@@ -52,7 +50,7 @@ def offer(nodes: tuple[Node, ...], resource: str) -> Offer:
 
 def _shares(node: Node, resource: str) -> bool:
     found = node.accelerators
-    return found is not None and found.sharing in _KINDS and resource in found.shares
+    return found is not None and resource in found.shares and not resource.startswith(resources.MIG_PREFIX)
 
 
 def _is_named(flavor: Flavor) -> bool:
