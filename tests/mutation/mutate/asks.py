@@ -200,6 +200,6 @@ OPERATORS = (
         "generic",
         "a node is there twice, with other GPUs",
         ("ambiguous",),
-        twice("Node", allocates(gpu="4"), named("h100-01", "l4-07")),
+        twice("Node", allocates(gpu="2"), named("h100-01", "l4-07")),
     ),
 )
