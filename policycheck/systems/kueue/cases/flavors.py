@@ -7,18 +7,19 @@ from collections.abc import Callable
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import read
 from policycheck.systems.kueue.case import Answer, Case, UnsupportedError
-from policycheck.systems.kueue.cases.world import World, amounts, open_session, read_world
+from policycheck.systems.kueue.cases.world import amounts, open_session, read_world
 from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler.assign import (
     MODES,
     NO_CANDIDATES,
+    NO_FIT,
     PREEMPT,
     RECLAIM,
     Assigner,
     Assignment,
 )
-from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
+from policycheck.systems.kueue.scheduler.topology import Placer
 
 _ANSWERS = {"NoCandidates": NO_CANDIDATES, "Preempt": PREEMPT, "Reclaim": RECLAIM}
 
@@ -36,20 +37,14 @@ def assignment(case: Case) -> Answer:
             home = session.trees[one.tree]
             home.add(home.cell(one.node, pair), amount)
     item = session.make(read.workload(mapping(asked.get("workload")), []))
-    _refuse_topology(world, session, item)
     if asked.get("replacedWorkloadSliceTotalRequests"):
         raise UnsupportedError("elastic workload slices")
     plan = session.plan(queue, item.shape, tuple(s.pods for s in item.shape.sets))
     oracle = _oracle(tree, mapping(asked.get("preemptionOracle")))
-    return {"assignment": shown(Assigner(tree, queue.rules, oracle).assign(plan), item)}
-
-
-def _refuse_topology(world: World, session: Session, item: Item) -> None:
-    used = {f.name for q in session.queues.values() for g in q.config.groups for f in g.flavors}
-    tas = any(world.objects.flavors[n].topology for n in used if n in world.objects.flavors)
-    asks = any(s.spec.topology and s.spec.topology.mode for s in item.shape.sets)
-    if session.world.strategy.topology and tas and asks:
-        raise UnsupportedError("topology-aware scheduling")
+    made = Assigner(tree, queue.rules, oracle).assign(plan)
+    if session.land is not None and queue.traits is not None and made.mode != NO_FIT:
+        Placer(session.land, session.world.profile, queue.traits, item).settle(made)
+    return {"assignment": shown(made, item)}
 
 
 def _oracle(tree: Tree, script: object) -> Callable[[int, int], tuple[int, int]]:

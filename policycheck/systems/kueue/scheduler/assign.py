@@ -7,7 +7,7 @@ differ the decisions recorded of the real scheduler are followed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from policycheck.systems.kueue.model import TopologyAssignment
@@ -71,9 +71,8 @@ class SetResult(NamedTuple):
     asks: dict[str, int]
     clean: bool
     failed: str  # reason when no flavor was found
-    groups: tuple[
-        tuple[frozenset[str], str], ...
-    ] = ()  # flavors of a resource group, the least reason of those that do not fit
+    # Per resource group: its flavors, and the least severe reason of those that do not fit.
+    groups: Sequence[tuple[frozenset[str], str]] = ()
 
 
 class Assignment:
@@ -198,7 +197,7 @@ class Assigner:
         for member, asks in zip(sets.members, sets.wants, strict=True):
             flavors = {r: c._replace(amount=asks[r]) for r, c in merged.items() if r in asks}
             why = reason if looked else NO_MATCHING
-            out.sets.append(SetResult(member, plan.pods[member], flavors, asks, clean, why, tuple(groups)))
+            out.sets.append(SetResult(member, plan.pods[member], flavors, asks, clean, why, groups))
             progress.append({r: tried[r] for r in flavors})
             for chosen in flavors.values():
                 out.usage[chosen.cell] = out.usage.get(chosen.cell, 0) + chosen.amount
@@ -332,7 +331,8 @@ class Assigner:
                     out.reason = worse_reason(out.reason, result.failed)
         if out.mode != NO_FIT:
             out.reason = ""
-        out.contest()
+        if out.mode != FIT:
+            out.contest()
         out.amounts = tuple(out.usage.items())
         if any(tried != -1 for sets in progress for tried in sets.values()):
             out.scan = tuple(progress)

@@ -147,19 +147,21 @@ class Process:
 
     def _check(self, entry: Entry) -> int:
         """Whether the entry fits once all victims of this cycle and its own are gone."""
-        if entry.assignment.mode == NO_FIT or (entry.assignment.mode == PREEMPT and not entry.targets):
+        assignment, tree = entry.assignment, self._session.trees[entry.queue.tree]
+        if assignment.mode != FIT and not entry.targets and not assignment.claims:
             return FITS  # nobody asks
-        tree = self._session.trees[entry.queue.tree]
-        away = dict(self._gone)
-        away.update({victim.id: victim for victim, _ in entry.targets})
-        if entry.replaces is not None:
-            away[entry.replaces.id] = entry.replaces
+        if self._gone or entry.targets or entry.replaces is not None:
+            away = dict(self._gone)
+            away.update({victim.id: victim for victim, _ in entry.targets})
+            if entry.replaces is not None:
+                away[entry.replaces.id] = entry.replaces
+        else:
+            away = {}
         for victim in away.values():
             self._take(victim)
-        check = FITS if tree.fits(entry.assignment.amounts) else NO_QUOTA
-        claims = entry.assignment.claims
-        if check == FITS and claims and self._land is not None and not self._land.fits(claims):
-            check = NO_PLACE
+        check = FITS if tree.fits(assignment.amounts) else NO_QUOTA
+        if check == FITS and assignment.claims and self._land is not None:
+            check = FITS if self._land.fits(assignment.claims) else NO_PLACE
         for victim in away.values():
             self._put_back(victim)
         return check
