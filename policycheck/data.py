@@ -1,34 +1,48 @@
-"""Where the rules and the example clusters lie, and where what was compiled from them is kept."""
+"""Where the rules and the example clusters lie, and where what was compiled from them is kept.
+
+Folders are text where a run of ``lint`` needs them: loading pathlib takes longer than using it.
+"""
 
 from __future__ import annotations
 
 import os
 import zlib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-_PACKAGE = Path(__file__).resolve().parent
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 - as above
 
 
 def in_checkout() -> bool:
     """Whether this package lies in a checkout: a pyproject.toml and the rules stand beside it."""
-    return (_PACKAGE.parent / "pyproject.toml").is_file() and (_PACKAGE.parent / "rules").is_dir()
+    above = os.path.dirname(_PACKAGE)  # noqa: PTH120 - as above
+    return os.path.isfile(f"{above}/pyproject.toml") and os.path.isdir(f"{above}/rules")  # noqa: PTH112, PTH113
 
 
-def root() -> Path:
+def folder() -> str:
     """The folder that holds ``rules`` and ``fixtures``. Raises FileNotFoundError.
 
     A checkout goes first: an editable install leaves a packaged copy behind that does not follow
     later changes.
     """
     if in_checkout():
-        return _PACKAGE.parent
-    packaged = _PACKAGE / "_data"
-    if packaged.is_dir():
+        return os.path.dirname(_PACKAGE)  # noqa: PTH120 - as above
+    packaged = f"{_PACKAGE}/_data"
+    if os.path.isdir(packaged):  # noqa: PTH112 - as above
         return packaged
     raise FileNotFoundError(f"policycheck's rules are missing from {_PACKAGE}: install it again")
 
 
-def cache() -> Path:
+def root() -> Path:
+    """``folder`` as a path."""
+    from pathlib import Path
+
+    return Path(folder())
+
+
+def cache() -> str:
     """A folder for what was compiled; it may be absent, and losing it costs time alone.
 
     POLICYCHECK_CACHE_DIR, else a folder in the checkout, else one a package in the user's cache:
@@ -36,8 +50,8 @@ def cache() -> Path:
     """
     chosen = os.environ.get("POLICYCHECK_CACHE_DIR")
     if chosen:
-        return Path(chosen)
+        return chosen
     if in_checkout():
-        return _PACKAGE.parent / ".policycheck-cache"
+        return f"{folder()}/.policycheck-cache"
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - works without a home
-    return Path(home) / "policycheck" / f"{zlib.crc32(os.fsencode(_PACKAGE)):08x}"
+    return f"{home}/policycheck/{zlib.crc32(os.fsencode(_PACKAGE)):08x}"

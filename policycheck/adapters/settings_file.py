@@ -6,16 +6,17 @@ compiled rules.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from policycheck.digest import sha256
 from policycheck.lint import keep
 from policycheck.lint.settings import ClusterScope, PathIgnore, Settings
 from policycheck.lint.written import Problem, Written, WrittenError, read
 
+Name = str | os.PathLike[str]
+# os.path throughout: pathlib costs start-up.
 NAMES = (".policycheck.yaml", ".policycheck.yml")
 _FORMAT = 1  # of the kept form; raise it when Settings changes
 
@@ -28,68 +29,76 @@ class SettingsError(ValueError):
         self.problems = problems
 
 
-def find(paths: Sequence[str] = ()) -> Path | None:
+def find(paths: Sequence[str] = ()) -> str | None:
     """The nearest settings file, from what ``paths`` have in common up to the root of its repository.
 
     Without a repository only the folder itself is looked at: a file far above is nobody's
     intention. Raises SettingsError when a folder has two.
     """
-    start = _start(paths)
-    folders = [start, *start.parents]
-    root = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    folders = _upwards(_start(paths))
+    root = next((at for at, folder in enumerate(folders) if os.path.exists(f"{folder}/.git")), 0)  # noqa: PTH110
     for folder in folders[: root + 1]:
-        found = [folder / name for name in NAMES if (folder / name).is_file()]
-        project = folder / "pyproject.toml"
-        if project.is_file() and _section(project) is not None:
-            found.append(project)
-        if len(found) > 1:
-            names = " and ".join(path.name for path in found)
-            raise SettingsError([Problem(str(folder), 1, 1, f"settings in {names}; keep one of them")])
-        if found:
-            return found[0]
+        names = [name for name in NAMES if os.path.isfile(f"{folder}/{name}")]  # noqa: PTH113 - as above
+        if _section(f"{folder}/pyproject.toml") is not None:
+            names.append("pyproject.toml")
+        if len(names) > 1:
+            what = f"settings in {' and '.join(names)}; keep one of them"
+            raise SettingsError([Problem(folder or "/", 1, 1, what)])
+        if names:
+            return f"{folder}/{names[0]}"
     return None
 
 
-def _start(paths: Sequence[str]) -> Path:
+def _upwards(folder: str) -> list[str]:
+    """The folder and all above it, without a slash at their ends."""
+    found = [folder.rstrip("/")]
+    while found[-1]:
+        found.append(found[-1].rpartition("/")[0])
+    return found
+
+
+def _start(paths: Sequence[str]) -> str:
     """The folder that holds all of ``paths``; the working folder for standard input and globs."""
-    real = [Path(path).resolve() for path in paths if path != "-" and Path(path).exists()]
+    real = [os.path.realpath(path) for path in paths if path != "-" and os.path.exists(path)]  # noqa: PTH110
     if not real:
-        return Path.cwd()
-    common = Path(os.path.commonpath(real))
-    return common if common.is_dir() else common.parent
+        return os.path.realpath(".")
+    common = os.path.commonpath(real)
+    return common if os.path.isdir(common) else os.path.dirname(common)  # noqa: PTH112, PTH120 - as above
 
 
-def load(path: Path | str | None, cache: Path | None = None) -> Settings:
+def load(path: Name | None, cache: Name | None = None) -> Settings:
     """The Settings in ``path``; the defaults when it is None. Raises SettingsError.
 
     ``cache`` is a folder for the validated form. Paths in the file are taken from its folder.
     """
     if path is None:
         return Settings()
-    path = Path(path)
+    path = os.path.abspath(path)  # noqa: PTH100 - as above
+    folder, name = os.path.split(path)
     shown = os.path.relpath(path)
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            data = file.read()
     except OSError as error:
         why = f"can not be read: {error.strerror or error}"
         raise SettingsError([Problem(shown, 1, 1, why)]) from None
-    digest = hashlib.sha256(b"%d %s " % (_FORMAT, path.name.encode()) + data).hexdigest()
-    kept = cache / f"settings-{digest[:32]}.json" if cache else None
+    digest = sha256(b"%d %s " % (_FORMAT, os.fsencode(name)) + data).hexdigest()
+    kept = f"{cache}/settings-{digest[:32]}.json" if cache else None
     plain = keep.read(kept)
     if not plain:
-        plain = _validate(data, path, shown)
+        plain = _validate(data, shown)
         keep.write(kept, plain)
-    return _settings(plain, path)
+    return _settings(plain, folder, shown)
 
 
-def _validate(data: bytes, path: Path, shown: str) -> dict[str, Any]:
+def _validate(data: bytes, shown: str) -> dict[str, Any]:
     """The validated values, under the names that Settings has."""
     from pydantic import ValidationError
 
     from policycheck.adapters.settings_model import SettingsModel
     from policycheck.lint.written import problems
 
-    written = _read(data, path, shown)
+    written = _read(data, shown)
     if written.value is None:
         return {}
     if not isinstance(written.value, Mapping):
@@ -102,10 +111,10 @@ def _validate(data: bytes, path: Path, shown: str) -> dict[str, Any]:
     return plain
 
 
-def _read(data: bytes, path: Path, shown: str) -> Written:
+def _read(data: bytes, shown: str) -> Written:
     try:
         text = data.decode("utf-8-sig")
-        if path.suffix != ".toml":
+        if not shown.endswith(".toml"):
             return read(text)
         import tomllib
 
@@ -132,10 +141,11 @@ def _toml_places(text: str, section: Mapping[str, Any]) -> dict[tuple[str | int,
     return places
 
 
-def _section(path: Path) -> Mapping[str, Any] | None:
+def _section(path: str) -> Mapping[str, Any] | None:
     """``[tool.policycheck]`` of a pyproject.toml; None when there is none, or no TOML to find it in."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as above
+            text = file.read()
         if "tool.policycheck" not in text:
             return None
         import tomllib
@@ -146,7 +156,7 @@ def _section(path: Path) -> Mapping[str, Any] | None:
     return section if isinstance(section, Mapping) else None
 
 
-def _settings(plain: Mapping[str, Any], path: Path) -> Settings:
+def _settings(plain: Mapping[str, Any], folder: str, shown: str) -> Settings:
     """Settings out of validated values; relative paths are seen from where the command runs."""
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
@@ -155,16 +165,16 @@ def _settings(plain: Mapping[str, Any], path: Path) -> Settings:
         PathIgnore(tuple(one["paths"]), tuple(one["ignore"]), one.get("reason", ""))
         for one in plain.get("per_path", ())
     )
-    values["clusters"] = tuple(_cluster(one, path.parent) for one in plain.get("clusters", ()))
+    values["clusters"] = tuple(_cluster(one, folder) for one in plain.get("clusters", ()))
     for name in ("inventory", "context", "rules", "crds"):
-        values[name] = tuple(_seen(path.parent, one) for one in plain.get(name, ()))
+        values[name] = tuple(_seen(folder, one) for one in plain.get(name, ()))
     if plain.get("baseline"):
-        values["baseline"] = _seen(path.parent, plain["baseline"])
+        values["baseline"] = _seen(folder, plain["baseline"])
     values["phase"] = plain.get("phase") or ""
-    return Settings(**{**values, "target": _targets(plain.get("target", {})), "file": os.path.relpath(path)})
+    return Settings(**{**values, "target": _targets(plain.get("target", {})), "file": shown})
 
 
-def _cluster(one: Mapping[str, Any], folder: Path) -> ClusterScope:
+def _cluster(one: Mapping[str, Any], folder: str) -> ClusterScope:
     return ClusterScope(
         one["name"],
         tuple(_seen(folder, path) for path in one["paths"]),
@@ -178,8 +188,8 @@ def _targets(given: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{system}={version}" for system, version in sorted(given.items()))
 
 
-def _seen(folder: Path, path: str) -> str:
+def _seen(folder: str, path: str) -> str:
     """``path``, written relative to the settings file, relative to the working folder."""
-    if ":" in path.split("/", maxsplit=1)[0] or Path(path).is_absolute():
+    if ":" in path.split("/", maxsplit=1)[0] or os.path.isabs(path):  # noqa: PTH117 - as above
         return path
-    return Path(os.path.relpath(folder / path)).as_posix()
+    return os.path.relpath(f"{folder}/{path}").replace(os.sep, "/")

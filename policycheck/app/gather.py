@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.definition import definitions
 from policycheck.app.plan import Part, parts
+from policycheck.digest import sha256
 from policycheck.model.cluster import Entry
 from policycheck.model.facts import Facts
 from policycheck.model.inventory import Inventory
@@ -102,7 +102,7 @@ class _Shelf:
             data = self._read(name)
         except OSError as error:
             return ParsedFile((), unreadable(name, error))
-        key = (name, hashlib.sha256(data).digest())
+        key = (name, sha256(data).digest())
         if key not in self.shared.parsed:
             self.shared.parsed[key] = self._admit(parse(name, data, marks=registry.MARKS))
         return self.shared.parsed[key]

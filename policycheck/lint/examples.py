@@ -53,16 +53,16 @@ def pages(folder: RuleFolder, systems: Systems) -> tuple[list[Page], list[Proble
     found: list[Page] = []
     problems: list[Problem] = []
     for file in files_of(folder.path):
-        shown = file.path.as_posix()
+        shown = file.path
         try:
-            text = file.path.read_text(encoding="utf-8-sig")
+            text = Path(file.path).read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
             problems.append(Problem(shown, 1, 1, f"can not be read: {error}"))
             continue
         loaded = load(Source(file.name, shown, text, folder.own), systems)
         problems.extend(loaded.problems)
         if loaded.rule is not None and loaded.model is not None:
-            found.append(Page(loaded.rule, loaded.model, file.path))
+            found.append(Page(loaded.rule, loaded.model, Path(file.path)))
     return sorted(found, key=lambda page: page.rule.id), problems
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from policycheck.digest import sha256
 from policycheck.lint.subject import expand
 from policycheck.model.facts import Facts
 from policycheck.model.origin import ObjectKey, Path
@@ -84,4 +84,4 @@ def fingerprint(rule: str, key: ObjectKey | None, path: str, discriminator: str,
     ``turn`` counts findings that agree in everything else.
     """
     parts = [rule, *(key or ("", "", "", "")), path, discriminator, str(turn)]
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:32]
+    return sha256("\x00".join(parts).encode()).hexdigest()[:32]

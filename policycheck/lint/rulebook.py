@@ -6,22 +6,28 @@ the same (as git does), else when its sha256 is; only what is really new is read
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policycheck import data
+from policycheck.digest import sha256
 from policycheck.lint import keep
 from policycheck.lint.cel import ENGINE
 from policycheck.lint.rule import Rule, Systems, as_json, from_json
 from policycheck.lint.written import Problem
 from policycheck.record import NamedTuple
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _FORMAT = 1  # of the compiled form; raise it when Rule or the descriptors change
 _MAX_BYTES = 1_000_000
 _ENTRY = {"size", "mtime", "sha256", "rule"}
+
+
+Name = str | os.PathLike[str]  # of a file or folder
 
 
 class RuleFolder(NamedTuple):
@@ -32,10 +38,10 @@ class RuleFolder(NamedTuple):
     when it is of another make, ``compiled`` serves.
     """
 
-    path: Path
+    path: Name
     own: bool = False
-    compiled: Path | None = None
-    sealed: Path | None = None
+    compiled: Name | None = None
+    sealed: Name | None = None
 
 
 class Rulebook(NamedTuple):
@@ -59,7 +65,7 @@ class RuleFile(NamedTuple):
     """A file that looks like a rule, and the state by which a change shows."""
 
     name: str  # relative, '/' separated
-    path: Path
+    path: str
     size: int
     mtime: int
 
@@ -73,7 +79,7 @@ def load(folders: tuple[RuleFolder, ...], systems: Systems, stamp: str = "") -> 
     digests: list[str] = []
     fresh = 0
     for folder in folders:
-        if not folder.path.is_dir():
+        if not os.path.isdir(folder.path):  # noqa: PTH112 - pathlib costs start-up
             problems.append(Problem(str(folder.path), 1, 1, "no such folder; give a folder of rule files"))
             continue
         key = f"{_FORMAT} {ENGINE} {stamp} {int(folder.own)}"
@@ -84,7 +90,7 @@ def load(folders: tuple[RuleFolder, ...], systems: Systems, stamp: str = "") -> 
         digests.extend(loaded.digests)
         fresh += loaded.fresh
     unique, repeated = _unique(rules, folders)
-    digest = hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+    digest = sha256("\n".join(sorted(digests)).encode()).hexdigest()
     return Rulebook(tuple(unique), tuple(sorted({*problems, *repeated})), digest, fresh)
 
 
@@ -118,18 +124,19 @@ class _Folder:
 
     def _load(self, file: RuleFile, entry: Any) -> Any:
         """The compiled entry of ``file``; None when something is wrong with it."""
-        shown = file.path.as_posix()
+        shown = file.path
         if file.size > _MAX_BYTES:
             what = f"{file.size:,} bytes; a rule file has at most {_MAX_BYTES:,}"
             self.problems.append(Problem(shown, 1, 1, what))
             return None
         try:
-            raw = file.path.read_bytes()
+            with open(file.path, "rb") as opened:  # noqa: PTH123 - as above
+                raw = opened.read()
             text = raw.decode("utf-8-sig")
         except (OSError, ValueError) as error:
             self.problems.append(Problem(shown, 1, 1, f"can not be read: {error}"))
             return None
-        digest = hashlib.sha256(raw).hexdigest()
+        digest = sha256(raw).hexdigest()
         if entry and entry["sha256"] == digest:
             return {**entry, "size": file.size, "mtime": file.mtime}
         from policycheck.lint import rulefile
@@ -143,18 +150,30 @@ class _Folder:
         return {"size": file.size, "mtime": file.mtime, "sha256": digest, "rule": as_json(loaded.rule)}
 
 
-def files_of(folder: Path) -> Iterator[RuleFile]:
-    """Every rule file below ``folder``, sorted by name."""
+def files_of(folder: Name) -> Iterator[RuleFile]:
+    """Every rule file below ``folder``, sorted by name. A link to a folder is not followed."""
+    root = os.fspath(folder).replace(os.sep, "/").rstrip("/") or "/"
     found = []
-    for above, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            if name.endswith((".yaml", ".yml")) and not name.startswith("."):
-                path = Path(above, name)
-                state = path.stat() if path.exists() else None
-                size, mtime = (state.st_size, state.st_mtime_ns) if state else (0, 0)
-                found.append(RuleFile(path.relative_to(folder).as_posix(), path, size, mtime))
+    waiting = [""]
+    while waiting:
+        lead = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(f"{root}/{lead}") as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{lead}{entry.name}/")
+                elif entry.name.endswith((".yaml", ".yml")):
+                    found.append(_file(root, lead + entry.name, entry))
     yield from sorted(found)
+
+
+def _file(root: str, name: str, entry: os.DirEntry[str]) -> RuleFile:
+    try:
+        state = entry.stat()
+    except OSError:  # a link that leads nowhere: reading it says so
+        return RuleFile(name, f"{root}/{name}", 0, 0)
+    return RuleFile(name, f"{root}/{name}", state.st_size, state.st_mtime_ns)
 
 
 def _unique(rules: list[Rule], folders: tuple[RuleFolder, ...]) -> tuple[list[Rule], list[Problem]]:
@@ -176,12 +195,13 @@ def _unique(rules: list[Rule], folders: tuple[RuleFolder, ...]) -> tuple[list[Ru
 
 def _shown(rule: Rule, folders: tuple[RuleFolder, ...]) -> str:
     for folder in folders:
-        if (folder.path / rule.file).exists():
-            return (folder.path / rule.file).as_posix()
+        path = f"{os.fspath(folder.path)}/{rule.file}"
+        if os.path.exists(path):  # noqa: PTH110 - as above
+            return path
     return rule.file
 
 
-def _read_compiled(path: Path | None, key: str) -> dict[str, Any]:
+def _read_compiled(path: Name | None, key: str) -> dict[str, Any]:
     """The entries of a compiled form; empty when there is none, or one of another make."""
     compiled = keep.read(path)
     if compiled.get("key") != key:
@@ -196,18 +216,17 @@ def seal(folder: Path, target: Path, systems: Systems, stamp: str = "") -> Ruleb
     return load((RuleFolder(folder, compiled=target),), systems, stamp)
 
 
-def built_in(cache: Path | None) -> RuleFolder:
+def built_in(cache: Name | None) -> RuleFolder:
     """The folder of the built-in rules. ``cache`` is where a checkout keeps the compiled form.
 
     Raises FileNotFoundError when the installation is not whole.
     """
-    root = data.root()
-    sealed = None if data.in_checkout() else root / "rulebook.json"
-    return RuleFolder(root / "rules", compiled=cache / "rulebook.json" if cache else None, sealed=sealed)
+    root = data.folder()
+    sealed = None if data.in_checkout() else f"{root}/rulebook.json"
+    return RuleFolder(f"{root}/rules", compiled=f"{cache}/rulebook.json" if cache else None, sealed=sealed)
 
 
-def own(folder: str, cache: Path | None) -> RuleFolder:
+def own(folder: str, cache: Name | None) -> RuleFolder:
     """A user's folder of rules."""
-    path = Path(folder)
-    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    return RuleFolder(path, own=True, compiled=cache / f"rules-{name}.json" if cache else None)
+    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:16]
+    return RuleFolder(folder, own=True, compiled=f"{cache}/rules-{name}.json" if cache else None)

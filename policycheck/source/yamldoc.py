@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
+from policycheck.digest import sha256
 from policycheck.record import NamedTuple
 from policycheck.source.build import Builder, Built, Limits, RawTrouble
 from policycheck.source.document import Document, DocumentId, FileReport, Path, TextTrouble
@@ -109,7 +109,7 @@ def load_values(file: str, data: bytes, limits: Limits = LIMITS) -> list[tuple[i
 
 def digest(value: Any) -> str:
     """sha256 (hex) of the canonical JSON: keys sorted, no blanks, ASCII. Equal values, equal digest."""
-    return hashlib.sha256(_canonical(value).encode("ascii")).hexdigest()
+    return sha256(_canonical(value).encode("ascii")).hexdigest()
 
 
 def _nothing(file: str, unchecked: Unchecked) -> ParsedFile:

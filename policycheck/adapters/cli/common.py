@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
@@ -129,7 +128,7 @@ def load_settings(config: str | None, paths: Sequence[str]) -> Settings:
 
     with errors_of_use():
         if config:
-            return load(Path(config), data.cache())
+            return load(config, data.cache())
         # Outside a repository the search looks at one folder alone; the user's own counts as well.
         return load(find(paths) or find(), data.cache())
 

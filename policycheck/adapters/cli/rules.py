@@ -124,7 +124,7 @@ def new_rule(identity: str, name: str, folder: str | None, subject: str) -> int:
         from policycheck.lint.rulebook import built_in
 
         file = f"{systems.prefixes.get(identity.rstrip('0123456789'), 'unknown')}/{file}"
-        root = built_in(None).path
+        root = Path(built_in(None).path)
     else:
         root = Path(folder)
     loaded = rulefile.load(rulefile.Source(file, file, text, folder is not None), systems)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -137,16 +138,16 @@ def test_a_file_that_can_not_be_read_is_a_problem(world, data, rule, systems):
 
 def test_the_checkouts_rules_are_the_built_in_ones(tmp_path):
     folder = built_in(tmp_path)
-    assert (folder.path.parent / "pyproject.toml").is_file()
-    assert (folder.own, folder.sealed, folder.compiled) == (False, None, tmp_path / "rulebook.json")
+    assert (Path(folder.path).parent / "pyproject.toml").is_file()
+    assert (folder.own, folder.sealed, folder.compiled) == (False, None, str(tmp_path / "rulebook.json"))
 
 
 def test_a_packaged_rulebook_is_sealed(tmp_path, monkeypatch):
-    monkeypatch.setattr("policycheck.data.root", lambda: tmp_path)
+    monkeypatch.setattr("policycheck.data.folder", lambda: str(tmp_path))
     monkeypatch.setattr("policycheck.data.in_checkout", lambda: False)
     folder = built_in(tmp_path / "cache")
-    assert folder.compiled == tmp_path / "cache" / "rulebook.json"
-    assert folder.sealed == tmp_path / "rulebook.json"
+    assert folder.compiled == str(tmp_path / "cache" / "rulebook.json")
+    assert folder.sealed == str(tmp_path / "rulebook.json")
 
 
 def test_a_known_rulebook_loads_without_validator_and_engine(world, tmp_path, rule, systems):

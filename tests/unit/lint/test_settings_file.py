@@ -92,9 +92,9 @@ def test_the_nearest_file_above_the_paths_is_taken(repository, name):
     text = '[tool.policycheck]\nfail-on = "info"\n' if name.endswith("toml") else "fail-on: info\n"
     (repository / ".policycheck.yaml").write_text("fail-on: never\n")
     (repository / "a" / name).write_text(text)
-    assert find(["a/b"]) == repository / "a" / name
+    assert find(["a/b"]) == str(repository / "a" / name)
     assert load(find(["a/b"])).fail_on == "info"
-    assert find(["a/b", "."]) == repository / ".policycheck.yaml"
+    assert find(["a/b", "."]) == str(repository / ".policycheck.yaml")
 
 
 def test_nothing_above_the_repository_is_taken(repository):
@@ -108,7 +108,7 @@ def test_outside_of_a_repository_only_the_folder_itself_counts(repository):
     (repository / ".git").rmdir()
     (repository / ".policycheck.yaml").write_text("fail-on: never\n")
     assert find(["a/b"]) is None
-    assert find(["."]) == repository / ".policycheck.yaml"
+    assert find(["."]) == str(repository / ".policycheck.yaml")
 
 
 def test_a_pyproject_without_our_section_or_with_broken_text_is_not_ours(repository):
