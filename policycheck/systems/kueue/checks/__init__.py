@@ -24,6 +24,7 @@ from policycheck.systems.kueue.checks.flavors import (
 )
 from policycheck.systems.kueue.checks.gates import (
     concurrent_gate_off,
+    configuration_field,
     elastic_not_yet,
     excludes_before,
     gate_misspelt,
@@ -121,6 +122,7 @@ from policycheck.systems.kueue.checks.references import (
     check_misspelt,
     cluster_queue_misspelt,
     flavor_misspelt,
+    leads_nowhere,
     local_queue_misspelt,
     priority_class_misspelt,
     reference_not_in_sight,
@@ -175,6 +177,7 @@ from policycheck.systems.kueue.checks.units import (
 from policycheck.systems.kueue.checks.waiting import (
     blocks_admission,
     endless_requeues,
+    no_duration,
     on_by_default,
     too_short,
     written_and_off,
@@ -205,6 +208,7 @@ __all__ = [
     "companions_strand",
     "companions_zero",
     "concurrent_gate_off",
+    "configuration_field",
     "controller_misspelt",
     "cpu_below_one",
     "deprecated_versions",
@@ -232,6 +236,7 @@ __all__ = [
     "label_on_template",
     "labels_contradict",
     "larger_than_node",
+    "leads_nowhere",
     "level_missing",
     "level_unknown",
     "levels_do_not_nest",
@@ -246,6 +251,7 @@ __all__ = [
     "max_replicas_over_quota",
     "misplaced",
     "mixed",
+    "no_duration",
     "no_level_anywhere",
     "no_matching_flavor",
     "no_requests",

@@ -108,7 +108,7 @@ def provisions_nothing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
                 if any(not r.on_flavors or flavor.name in r.on_flavors for r in rules):
                     covered |= set(flavor.resources)
         for n, resource in enumerate(config.managed_resources):
-            if not queues or resource in covered:
+            if not covered or resource in covered:
                 continue
             other = near(resource, covered)
             values = {
@@ -140,7 +140,8 @@ def holds_quota(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             if any(rule.name in used for rule in q.checks)
         ]
         if queues:
-            values = {"name": name, "queues": join(queues)}
+            verb = "charges" if len(queues) == 1 else "charge"
+            values = {"name": name, "queues": f"{join(queues)} {verb}"}
             yield Hit(identity, ("spec", "provisioningClassName"), values)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from policycheck.lint.hit import Hit, Related
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
-from policycheck.systems.kueue import target
+from policycheck.systems.kueue import CONFIG_GROUP, target
 from policycheck.systems.kueue.checks.common import Found, Params, configured, core, documents, near, state
+from policycheck.systems.kueue.fields import tables
 from policycheck.systems.kueue.jobs import is_elastic, queue_of
 from policycheck.systems.kueue.model import ClusterQueue, ResourceFlavor
 
@@ -49,6 +50,8 @@ _OTHERS = frozenset(
         "ConfigurableResourceTransformations",
     }
 )
+# Fields that only the v1beta1 Configuration has.
+_GONE = {"queueVisibility": "v1beta2 has none; the visibility API takes its place"}
 _REMOVED = ("TASProfileLeastFreeCapacity", "FlavorFungibilityImplicitPreferenceDefault")
 
 
@@ -76,6 +79,22 @@ def gate_removed(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         for name in _REMOVED:
             if name in where.typed.feature_gates:
                 yield Hit(where.id, ("featureGates", name), {"gate": name}, on_key=True)
+
+
+def configuration_field(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A field at the top of the Configuration that is nearly one that exists, or is gone since v1beta2."""
+    where = configured(cluster)
+    if where is None:
+        return
+    known = tables()[CONFIG_GROUP, "Configuration"].root().fields
+    for name in cluster.entries[where.id].facts.value:
+        if name in known and name not in _GONE:
+            continue
+        other = _GONE.get(name, "") if where.typed.api_version.endswith("/v1beta2") else ""
+        found = near(name, known, 0.85)
+        hint = other or (f"did you mean {found}" if found and name not in known else "")
+        if hint:
+            yield Hit(where.id, (name,), {"field": name, "hint": hint}, on_key=True)
 
 
 def _set(cluster: Cluster, gate: str) -> bool | None:

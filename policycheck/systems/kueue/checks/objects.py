@@ -71,7 +71,8 @@ def bad_name(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         for identity, facts in documents(cluster, kind):
             meta = mapping(facts.value.get("metadata"))
             name = meta.get("name")
-            if name is None and not meta.get("generateName"):
+            is_part = not meta and "spec" not in facts.value  # a part of an object, as documentation shows it
+            if name is None and not meta.get("generateName") and not is_part:
                 yield Hit(identity, ("metadata", "name"), {"what": f"the {kind} has no name"})
             elif isinstance(name, str) and (why := subdomain(name)):
                 yield Hit(identity, ("metadata", "name"), {"what": f"{name!r} {why}"})

@@ -13,7 +13,14 @@ from policycheck.systems.core import defaults
 from policycheck.systems.core.podspec import mapping, whole
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue import assembly
-from policycheck.systems.kueue.checks.ask import Ask, asks, count_place, place_in, spec_place
+from policycheck.systems.kueue.checks.ask import (
+    Ask,
+    asks,
+    count_place,
+    is_refused,
+    place_in,
+    spec_place,
+)
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
@@ -139,7 +146,7 @@ def replicas_beyond_limits(cluster: Cluster, params: Params) -> Found:  # noqa: 
     for ask in asks(cluster):
         if ask.copies < 2:
             continue
-        told = _fitting(ask, limits.most)
+        told = _fitting(cluster, ask, limits.most)
         if told is None or told[0] >= ask.copies or told[0] == 0:
             continue  # none at all is another rule's
         fit, resource, most, flavor = told
@@ -157,15 +164,20 @@ def replicas_beyond_limits(cluster: Cluster, params: Params) -> Found:  # noqa: 
         yield Hit(ask.id, count_place(cluster, ask), values, because)
 
 
-def _fitting(ask: Ask, most_of: Callable[[str, FlavorResource], int]) -> tuple[int, str, int, str] | None:
+def _fitting(
+    cluster: Cluster, ask: Ask, most_of: Callable[[str, FlavorResource], int]
+) -> tuple[int, str, int, str] | None:
     """How many copies the flavors of the tightest group hold together; the resource that ends it."""
     worst: tuple[int, str, int, str] | None = None
+    flavors = state(cluster).objects.flavors
     for group in ask.queue.groups:
         wanted = [r for r in group.covered if ask.charge(r) > 0]
         if not wanted:
             continue
         total, told = 0, ("", 0, "")
         for flavor in group.flavors:
+            if flavor.name in flavors and is_refused(flavors[flavor.name], ask):
+                continue
             each = [(most_of(ask.queue.name, (flavor.name, r)), r) for r in wanted]
             count, resource, most = min((m // ask.charge(r), r, m) for m, r in each)
             total += count
@@ -182,7 +194,7 @@ def rollout_without_room(cluster: Cluster, params: Params) -> Found:  # noqa: AR
         surge = _surge(cluster, ask)
         if not surge or not any(is_accelerator(r) and v for r, v in ask.each.items()):
             continue
-        told = _fitting(ask, limits.most)
+        told = _fitting(cluster, ask, limits.most)
         if told is None or told[0] < ask.copies or told[0] >= ask.copies + surge:
             continue
         fit, resource, most, _ = told

@@ -241,7 +241,7 @@ def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
             and h.quota.nominal > 0
             and any(p < ask.made.priority for p in _ranks(found).get(h.name, {}))
         ]
-        if not takers or not _is_highest(found, ask.made.priority):
+        if not takers or not _is_important(found, ask.made.priority):
             continue
         places = [(t, quota_place(cluster, "ClusterQueue", t, pair)) for t in takers[:4]]
         related = tuple(Related(p[0], p[1], f"{t} reclaims from anyone") for t, p in places if p is not None)
@@ -276,10 +276,10 @@ def _borrows(found: KueueState, ask: Ask) -> tuple[FlavorResource, int] | None:
     return best
 
 
-def _is_highest(found: KueueState, priority: int) -> bool:
-    """Whether the priority is that of the highest class, and there is a lower one."""
-    values = sorted({c.value for c in found.objects.priority_classes.values()})
-    return len(values) > 1 and priority == values[-1]
+def _is_important(found: KueueState, priority: int) -> bool:
+    """Whether more classes are below the priority than above it."""
+    values = [c.value for c in found.objects.priority_classes.values()]
+    return sum(v < priority for v in values) > sum(v > priority for v in values)
 
 
 def threshold_for_nobody(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -249,3 +249,11 @@ def queue_of_local(cluster: Cluster, namespace: str, name: str) -> ClusterQueue 
     if ObjectKey(GROUP, "ClusterQueue", "", local.cluster_queue) in cluster.ambiguous:
         return None
     return found.objects.cluster_queues.get(local.cluster_queue)
+
+
+def leads_nowhere(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A LocalQueue that names no ClusterQueue."""
+    for identity, facts in documents(cluster, "LocalQueue"):
+        local = facts.typed
+        if isinstance(local, LocalQueue) and not local.cluster_queue and local.name:
+            yield Hit(identity, ("spec", "clusterQueue"), {"local": local.name})

@@ -85,16 +85,16 @@ def cpu_below_one(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
 
 
 def units_mixed(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """Memory of one flavor counted partly in G and partly in Gi among queues that lend to each other."""
+    """Memory counted partly in G and partly in Gi among queues that lend to each other."""
     found = state(cluster)
-    groups: dict[tuple[str, FlavorResource], list[tuple[DocumentId, Path, str, str]]] = {}
+    groups: dict[tuple[str, str], list[tuple[DocumentId, Path, str, str]]] = {}
     for identity, name, pair, path, cell in _cells(cluster):
         tree = found.tree_of.get(name) or found.tree_of_cohort.get(name)
         for field in _FIELDS if tree and pair[1] in ("memory", "ephemeral-storage") else ():
             written = cell.get(field)
             if isinstance(written, str):
-                groups.setdefault((tree or "", pair), []).append((identity, (*path, field), written, name))
-    for (_, pair), held in groups.items():
+                groups.setdefault((tree or "", pair[1]), []).append((identity, (*path, field), written, name))
+    for (_, resource), held in groups.items():
         decimal = [h for h in held if _DECIMAL.search(h[2])]
         binary = [h for h in held if _BINARY.search(h[2])]
         if not decimal or not binary:
@@ -107,10 +107,9 @@ def units_mixed(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         values = {
             "name": name,
             "written": written,
-            "shown": show(pair[1], int(exact)) if exact is not None else written,
+            "shown": show(resource, int(exact)) if exact is not None else written,
             "many": many[0][2],
-            "flavor": pair[0],
-            "resource": pair[1],
+            "resource": resource,
             "meant": other if wider is not None else "the same unit",
         }
         yield Hit(identity, path, values, rest)

@@ -6,6 +6,7 @@ from policycheck.lint.hit import Hit
 from policycheck.model.cluster import Cluster
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.kueue.checks.common import Found, Params, configured
+from policycheck.systems.kueue.configuration import seconds
 
 _WAIT = "waitForPodsReady"
 
@@ -69,3 +70,26 @@ def _minutes(seconds: float) -> str:
     """``30m``, ``90s``."""
     whole, rest = divmod(round(seconds), 60)
     return f"{whole}m" if not rest and whole else f"{round(seconds)}s"
+
+
+_DURATIONS = (
+    (_WAIT, "timeout"),
+    (_WAIT, "recoveryTimeout"),
+    ("admissionFairSharing", "usageHalfLifeTime"),
+    ("admissionFairSharing", "usageSamplingInterval"),
+    ("multiKueue", "gcInterval"),
+    ("multiKueue", "workerLostTimeout"),
+    ("objectRetentionPolicies", "workloads", "afterFinished"),
+    ("objectRetentionPolicies", "workloads", "afterDeactivatedByKueue"),
+)
+
+
+def no_duration(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A duration in words of its own: the controller does not start with it."""
+    where = configured(cluster)
+    for steps in _DURATIONS if where is not None else ():
+        value: object = cluster.entries[where.id].facts.value if where is not None else None
+        for step in steps:
+            value = mapping(value).get(step)
+        if where is not None and isinstance(value, str) and seconds(value, -1.5) == -1.5:
+            yield Hit(where.id, steps, {"field": steps[-1], "written": value})
