@@ -7,15 +7,16 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
-
-import click
+from typing import TYPE_CHECKING, NoReturn
 
 from policycheck import __version__
 from policycheck.adapters.cli import exitcode
 from policycheck.adapters.cli.common import abandon, say
 from policycheck.record import NamedTuple
 from policycheck.report.screen import clean
+
+if TYPE_CHECKING:
+    import click
 
 REPORT_TO = "https://github.com/policycheck/policycheck/issues"
 
@@ -30,7 +31,7 @@ class Entry(NamedTuple):
 
 COMMANDS = (
     Entry("demo", "The whole job on a packaged example cluster; needs nothing."),
-    Entry("lint", "Find what is wrong in manifests, where, why, and what to write instead."),
+    Entry("lint", "Find what is wrong in manifests, where, why, and what to write instead.", "lint_command"),
     Entry("inventory", "What a node dump holds: GPUs, models, topology, and what is odd about it."),
     Entry("simulate", "Decide admission as the scheduler would."),
     Entry("matrix", "Who can take running jobs from whom, by queue and priority."),
@@ -57,21 +58,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(50_000, 20, 100)
     try:
         return _run(args)
-    except click.exceptions.NoArgsIsHelpError as error:
-        say(f"{error.format_message()}\n")
-        return exitcode.USAGE
-    except click.ClickException as error:
-        say(_usage_message(error))
-        return exitcode.USAGE
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         say("interrupted\n")
         return exitcode.INTERRUPTED
     except BrokenPipeError:
         abandon(sys.stdout)
         return exitcode.OK
     except Exception as error:  # noqa: BLE001 - the last line of defence is the one place for this
-        say(_bug(error, args))
-        return exitcode.INTERNAL
+        return _failed(error, args)
+
+
+def _failed(error: Exception, args: Sequence[str]) -> int:
+    """Says what went wrong: a mistake of the user's, or a bug."""
+    import click
+
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            say(f"{error.format_message()}\n")
+            return exitcode.USAGE
+        case click.ClickException():
+            say(_usage_message(error))
+            return exitcode.USAGE
+        case click.Abort():
+            say("interrupted\n")
+            return exitcode.INTERRUPTED
+    say(_bug(error, args))
+    return exitcode.INTERNAL
 
 
 def script() -> NoReturn:
@@ -91,6 +103,8 @@ def script() -> NoReturn:
 
 def group(args: Sequence[str]) -> click.Group:
     """The group with the invoked command loaded; the others are names and help alone."""
+    import click
+
     invoked = next((arg for arg in args if not arg.startswith("-")), None)
     completing = any(name.startswith("_POLICYCHECK_COMPLETE") for name in os.environ)
     root = click.Group("policycheck", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,11 +118,19 @@ def group(args: Sequence[str]) -> click.Group:
 
 
 def _run(args: list[str]) -> int:
+    if args[:1] == ["lint"]:
+        from policycheck.adapters.cli import lint
+
+        request = lint.quick(args[1:])
+        if request is not None:
+            return lint.run(request)
     code = group(args).main(args, prog_name="policycheck", standalone_mode=False)
     return code if isinstance(code, int) else exitcode.OK
 
 
 def _load(entry: Entry) -> click.Command:
+    import click
+
     module = import_module(f"policycheck.adapters.cli.{entry.module or entry.name}")
     command = getattr(module, entry.name)
     assert isinstance(command, click.Command), entry  # noqa: S101 - ours, not the user's
@@ -116,6 +138,8 @@ def _load(entry: Entry) -> click.Command:
 
 
 def _version() -> click.Option:
+    import click
+
     def show(context: click.Context, _option: click.Parameter, value: bool) -> None:
         if value:
             click.echo(f"policycheck {__version__}")

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-import click
-
 from policycheck.report.screen import Style
 
 if TYPE_CHECKING:
+    import click
+
     from policycheck.lint.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -23,58 +23,16 @@ STDIN_NAME = "<stdin>"
 
 def input_options(command: Command) -> Command:
     """--inventory, --config, --target, --rules, --crds."""
-    for option in reversed(
-        (
-            click.option(
-                "--inventory",
-                multiple=True,
-                metavar="PATH",
-                help="What physically exists: `kubectl get nodes -o json`, a table, a pool file. Repeatable.",
-            ),
-            click.option(
-                "--config",
-                metavar="FILE",
-                help="Settings; else the nearest .policycheck.yaml or [tool.policycheck] in pyproject.toml.",
-            ),
-            click.option(
-                "--target",
-                multiple=True,
-                metavar="SYSTEM=VERSION",
-                help="Version and gates, as in kueue=0.19,GateName=false; else detected, else assumed. Repeatable.",
-            ),
-            click.option(
-                "--rules", multiple=True, metavar="DIR", help="A folder of rules of your own. Repeatable."
-            ),
-            click.option(
-                "--crds", multiple=True, metavar="PATH", help="CustomResourceDefinitions to validate with."
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+    from policycheck.adapters.cli import options
+
+    return options.input_options(command)
 
 
 def look_options(command: Command) -> Command:
     """--output, --color, --quiet, --verbose."""
-    for option in reversed(
-        (
-            click.option("--output", metavar="FILE", help="Write to FILE what would go to standard output."),
-            click.option(
-                "--color",
-                type=click.Choice(["auto", "always", "never"]),
-                default="auto",
-                help="auto: on a terminal, unless NO_COLOR is set.",
-            ),
-            click.option(
-                "-q", "--quiet", is_flag=True, help="Findings alone, without the account of the run."
-            ),
-            click.option(
-                "-v", "--verbose", is_flag=True, help="Whole lists, and a traceback when there is a bug."
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+    from policycheck.adapters.cli import options
+
+    return options.look_options(command)
 
 
 def reader() -> Callable[[str], bytes]:
@@ -112,6 +70,8 @@ def line_source(read: Callable[[str], bytes]) -> Callable[[str], Sequence[str]]:
 
 def usage_error(message: str) -> click.UsageError:
     """An error that ends the run with exit code 2."""
+    import click
+
     return click.UsageError(message)
 
 
@@ -227,4 +187,6 @@ def errors_of_use() -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith("policycheck."):
             raise
+        import click
+
         raise click.ClickException(str(error)) from error

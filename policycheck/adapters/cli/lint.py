@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from policycheck.adapters.cli import common, exitcode
 from policycheck.lint.finding import SEVERITIES, LintResult
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
     from policycheck.app import Sources
 
 PHASES = ("observe", "pilot", "queues", "topology")
+FAIL_ON = ("error", "warning", "info", "never")
+COLORS = ("auto", "always", "never")
+DUMPS = ("model",)
 
 
 class Sink(NamedTuple):
@@ -58,47 +59,64 @@ class Request(NamedTuple):
     new_from: str | None
 
 
-@click.command("lint")
-@click.argument("path", nargs=-1)
-@click.option(
-    "--context", multiple=True, metavar="PATH", help="Read to understand PATH, not reported. Repeatable."
+# What ``quick`` takes; a test holds it against the command.
+_MANY = frozenset(("context", "inventory", "target", "rules", "crds", "select", "ignore", "format"))
+_ONE = frozenset(
+    (
+        "config",
+        "phase",
+        "fail_on",
+        "output",
+        "color",
+        "dump",
+        "baseline",
+        "write_baseline",
+        "new_from",
+    )
 )
-@common.input_options
-@click.option(
-    "--select", multiple=True, metavar="RULE", help="Only these: ids, names, beginnings (KQ1), systems."
+_FLAGS = frozenset(
+    ("quiet", "verbose", "exit_zero", "statistics", "fix", "unsafe_fixes", "diff"),
 )
-@click.option("--ignore", multiple=True, metavar="RULE", help="All but these.")
-@click.option("--phase", type=click.Choice(PHASES), help="Only what matters up to this step of a rollout.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "info", "never"]),
-    help="Exit 1 from this severity; error.",
-)
-@click.option(
-    "--format",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"{', '.join(FORMATS)}; with =FILE into a file. Repeatable.",
-)
-@common.look_options
-@click.option("--exit-zero", is_flag=True, help="Findings alone do not fail the run.")
-@click.option("--statistics", is_flag=True, help="How often each rule fired, in place of the findings.")
-@click.option(
-    "--dump", type=click.Choice(["model"]), help="What was understood, as JSON, in place of linting."
-)
-@click.option("--baseline", metavar="FILE", help="Findings known from before are not reported.")
-@click.option("--write-baseline", metavar="FILE", help="Record the findings of today.")
-@click.option("--fix", is_flag=True, help="Apply safe fixes.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: fixes that change behaviour, too.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change.")
-@click.option("--new-from", metavar="REV", help="Only what is new since this git revision and HEAD parted.")
-def lint(**options: Any) -> int:
-    """Find what is wrong in manifests, where, why it hurts, and what to write instead.
+_SHORT = {"-q": "--quiet", "-v": "--verbose"}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "phase": PHASES,
+    "fail_on": FAIL_ON,
+    "color": COLORS,
+    "dump": DUMPS,
+}
 
-    PATH: files, folders, globs, or - for standard input. Nodes, Pods and Workloads among them count
-    as inventory and initial state.
+
+def quick(args: Sequence[str]) -> Request | None:
+    """The Request of a command line in which nothing is unusual, without the library that reads any:
+    loading that is a tenth of a short run. None for all others: help, mistakes, options run together.
     """
-    return run(Request(**_flat(options)))
+    given: dict[str, Any] = {
+        **dict.fromkeys(_MANY, ()),
+        **dict.fromkeys(_ONE),
+        **dict.fromkeys(_FLAGS, False),
+        "color": "auto",
+    }
+    paths: list[str] = []
+    left = list(reversed(args))
+    while left:
+        arg = left.pop()
+        if arg == "-" or not arg.startswith("-"):
+            paths.append(arg)
+            continue
+        option, equals, value = _SHORT.get(arg, arg).partition("=")
+        name = option[2:].replace("-", "_")
+        if not option.startswith("--") or option[2:] != name.replace("_", "-"):
+            return None
+        if name in _FLAGS and not equals:
+            given[name] = True
+            continue
+        if name not in _MANY | _ONE or not (equals or left):
+            return None
+        value = value if equals else left.pop()
+        if name in _CHOICES and value not in _CHOICES[name]:
+            return None
+        given[name] = (*given[name], value) if name in _MANY else value
+    return Request(**flat({**given, "path": tuple(paths)}))
 
 
 def run(request: Request) -> int:
@@ -170,7 +188,7 @@ def merge(settings: Settings, request: Request) -> Settings:
     return settings._replace(**changed, **added)
 
 
-def _flat(options: dict[str, Any]) -> dict[str, Any]:
+def flat(options: dict[str, Any]) -> dict[str, Any]:
     """``--select A,B`` is ``--select A --select B``."""
     for name in ("select", "ignore"):
         options[name] = tuple(
