@@ -16,7 +16,7 @@ from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler.shape import per_pod
 from policycheck.systems.kueue.state import KueueState
-from policycheck.systems.kueue.why import find, options, reasons
+from policycheck.systems.kueue.why import around, find, options, own, quota, reasons
 from policycheck.systems.kueue.why.routes import routes
 from policycheck.systems.kueue.why.trial import (
     Trial,
@@ -33,8 +33,9 @@ from policycheck.systems.kueue.why.trial import (
     workload_of,
 )
 
-_RUNS = 600  # of the decision, for the search
-_WORK = 400_000  # workloads times runs: fewer runs where there are many workloads
+_RUNS = 600  # of the decision at most, for one search
+_FEWEST = 12
+_WORK = 8_000_000  # runs x cycles of one x workloads: some ten seconds
 _NO_REASONS = Explanation((), (), ())
 
 
@@ -267,7 +268,8 @@ def remedies(
     """Changes that let it in, smallest first; the kinds that were tried; whether the search was cut."""
     name = answer.workload
     small = narrowed(opening, name)
-    runs = max(30, min(_RUNS, _WORK // (1 + len(small.objects.workloads))))
+    cost = (1 + trial.run.ran if trial is not None else 1) * (1 + len(small.objects.workloads))
+    runs = max(_FEWEST, min(_RUNS, _WORK // cost))
     search = _Search(Budget(lets_in(name), runs), [], {})
     cut = False
     try:
@@ -282,26 +284,26 @@ def remedies(
 
 def _try(search: _Search, at: options.Place, answer: Answer, trial: Trial, short: Sequence[str]) -> None:
     flavors = [one for one in answer.looked if not one.refusal]
-    search.try_all(options.fewer_pods(at))
-    search.try_all(options.less_per_pod(at, short))
-    search.try_all(options.higher_priority(at))
+    search.try_all(own.fewer_pods(at))
+    search.try_all(own.less_per_pod(at, short))
+    search.try_all(own.higher_priority(at))
     for one in answer.looked:
         if one.refusal:
-            search.try_all(options.open_flavor(at, one.flavor))
+            search.try_all(own.open_flavor(at, one.flavor))
     for one in flavors:
         names = [s.resource for s in one.shorts]
-        search.try_all(options.more_borrowing(at, one.flavor, names))
-        search.try_all(options.more_nominal(at, one.flavor, names))
-    search.try_all(options.policies(at))
+        search.try_all(quota.more_borrowing(at, one.flavor, names))
+        search.try_all(quota.more_nominal(at, one.flavor, names))
+    search.try_all(around.policies(at))
     if answer.outcome != why.NEVER:
         ahead = reasons.before_in_queue(trial, trial.session.items[trial.id])
-        search.try_first(options.withdrawals(at, [item.id for item in ahead]))
-        if not search.try_first(options.endings(at, trial, short)):
-            search.try_all(options.all_endings(at, trial, short))
+        search.try_first(around.withdrawals(at, [item.id for item in ahead]))
+        if not search.try_first(around.endings(at, trial, short)):
+            search.try_all(around.all_endings(at, trial, short))
     for one in flavors:
         names = [s.resource for s in one.shorts]
-        search.try_all(options.cohort_limits(at, one.flavor, names))
-        search.try_all(options.more_lending(at, one.flavor, names))
+        search.try_all(quota.cohort_limits(at, one.flavor, names))
+        search.try_all(quota.more_lending(at, one.flavor, names))
 
 
 def _with_suggestions(answer: Answer, opening: Opening, trial: Trial | None, short: Sequence[str]) -> Answer:
