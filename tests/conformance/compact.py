@@ -7,7 +7,7 @@ One YAML document a situation. Texts are words:
   flavors   f1: label pool a taint spot true NoSchedule tolerates spot Exists
   work      w1: l1 p=10 t=-60 held=-5 ; main 2x cpu=1 min=1 select pool a -> cpu:f1
             (times in seconds from now; what stands after -> is held)
-A LocalQueue has the name of its ClusterQueue unless `locals` says otherwise.
+Topology has its own words (places.py). A LocalQueue has the name of its ClusterQueue unless `locals` says otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from . import places
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 API = "kueue.x-k8s.io/v1beta2"
@@ -84,6 +86,11 @@ def holder(kind: str, name: str, text: str) -> dict[str, Any]:
             spec["queueingStrategy"] = "StrictFIFO"
             continue
         key, value = word.split("=")
+        if key == "check":
+            checks = spec.setdefault("admissionChecksStrategy", {}).setdefault("admissionChecks", [])
+            who, _, on = value.partition(":")
+            checks.append({"name": who} | ({"onFlavors": on.split(",")} if on else {}))
+            continue
         put(spec, _POLICIES[key], int(value) if key == "threshold" else value)
     if "flavorFungibility" in spec:
         spec["flavorFungibility"].setdefault("whenCanPreempt", "TryNextFlavor")
@@ -103,6 +110,8 @@ def flavor(name: str, text: str) -> dict[str, Any]:
             spec.setdefault("nodeTaints", []).append(taint)
         elif word == "tolerates":
             spec.setdefault("tolerations", []).append({"key": next(words), "operator": next(words)})
+        elif word == "topology":
+            spec["topologyName"] = next(words)
     return {"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": spec}
 
 
@@ -128,8 +137,8 @@ def pod_set(text: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
                 ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
                 {"nodeSelectorTerms": [{"matchExpressions": [expression]}]},
             )
-        elif word == "group":
-            out["topologyRequest"] = {"podSetGroupName": next(words)}
+        elif places.take(word, words, out, spec):
+            continue
         else:
             resource, amount = word.split("=")
             if resource == "min":
@@ -139,9 +148,20 @@ def pod_set(text: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
     if not arrow:
         return out, None
     given = {"name": out["name"], "count": pods, "flavors": {}, "resourceUsage": {}}
-    for word in held.split():
-        if word.endswith("x"):
+    levels = None
+    rest = iter(held.split())
+    for word in rest:
+        if word.endswith("x") and word[:-1].isdigit():
             given["count"] = int(word[:-1])
+            continue
+        if word == "levels":
+            levels = next(rest).split(",")
+            continue
+        if word == "at":
+            given["topologyAssignment"] = places.assignment(next(rest), levels)
+            continue
+        if word == "delayed":
+            given["delayedTopologyRequest"] = next(rest)
             continue
         resource, name, amount = word.split(":")
         given["flavors"][resource] = name
@@ -149,7 +169,7 @@ def pod_set(text: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
     return out, given
 
 
-def work(name: str, text: str, locals_: dict[str, str]) -> dict[str, Any]:
+def work(name: str, text: str, locals_: dict[str, str]) -> dict[str, Any]:  # noqa: PLR0912 - one a word
     """A Workload."""
     head, *sets = (part.strip() for part in text.split(";"))
     queue, *words = head.split()
@@ -157,6 +177,7 @@ def work(name: str, text: str, locals_: dict[str, str]) -> dict[str, Any]:
     spec: dict[str, Any] = {} if queue == "-" else {"queueName": queue}
     conditions: list[dict[str, Any]] = []
     reclaimable = []
+    lost, checks = [], []
     for word in words:
         key, value = word.split("=", 1)
         if key == "p":
@@ -165,8 +186,17 @@ def work(name: str, text: str, locals_: dict[str, str]) -> dict[str, Any]:
             meta["creationTimestamp"] = when(value)
         elif key == "uid":
             meta["uid"] = value
-        elif key == "boost":
-            meta["annotations"] = {"kueue.x-k8s.io/priority-boost": value}
+        elif key == "lost":
+            lost.append({"name": value})
+        elif key == "check":
+            who, state = value.split(":")
+            checks.append({"name": who, "state": state, "message": ""})
+        elif key in ("boost", "grouped"):
+            note = {"boost": "priority-boost", "grouped": "is-group-workload"}[key]
+            meta.setdefault("annotations", {})[f"kueue.x-k8s.io/{note}"] = value
+        elif key == "owner":
+            kind, who = value.split(":")
+            meta.setdefault("ownerReferences", []).append({"kind": kind, "name": who})
         elif key == "done":
             who, pods = value.split(":")
             reclaimable.append({"name": who, "count": int(pods)})
@@ -183,6 +213,10 @@ def work(name: str, text: str, locals_: dict[str, str]) -> dict[str, Any]:
     status: dict[str, Any] = {"conditions": conditions} if conditions else {}
     if given:
         status["admission"] = {"clusterQueue": locals_.get(queue, queue), "podSetAssignments": given}
+    if lost:
+        status["unhealthyNodes"] = lost
+    if checks:
+        status["admissionChecks"] = checks
     if reclaimable:
         status["reclaimablePods"] = reclaimable
     value = {"apiVersion": API, "kind": "Workload", "metadata": meta, "spec": spec}
@@ -216,6 +250,13 @@ def expand(doc: dict[str, Any]) -> dict[str, Any]:
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     ]
     objects += [flavor(n, t) for n, t in flavors.items()]
+    for key, maker in (
+        ("topologies", places.topology),
+        ("nodes", places.node),
+        ("pods", places.pod),
+        ("checks", places.check),
+    ):
+        objects += [maker(n, str(t or "")) for n, t in (doc.get(key) or {}).items()]
     objects += [holder("Cohort", n, t) for n, t in texts["cohorts"].items()]
     objects += [holder("ClusterQueue", n, t) for n, t in texts["queues"].items()]
     objects += [local_queue(n, t) for n, t in locals_.items()]
@@ -252,7 +293,13 @@ def ask(raw: dict[str, Any], homes: dict[str, str]) -> dict[str, Any]:
     """The input of a narrow suite; workloads in it are texts as elsewhere, usages `f1/cpu 5`."""
     out: dict[str, Any] = {}
     for key, value in raw.items():
-        if key in ("workload", "incoming"):
+        if key == "requests":
+            out[key] = [placing(t) for t in value]
+        elif key == "here":
+            out["priorUsageThisFlavor"] = [placed(t) for t in value]
+        elif key == "elsewhere":
+            out["priorUsageOtherFlavors"] = [placed(t) for t in value]
+        elif key in ("workload", "incoming"):
             ((name, text),) = value.items()
             out[key] = work(name, text, homes)
         elif key == "usage" and isinstance(value, dict):
@@ -272,6 +319,27 @@ def ask(raw: dict[str, Any], homes: dict[str, str]) -> dict[str, Any]:
         else:
             out[key] = value
     return out
+
+
+def placing(text: str) -> dict[str, Any]:
+    """One podset to place: a podset's words; `implied`, and after -> where it was."""
+    asked, given = pod_set(text.replace(" implied", ""))
+    containers = asked["template"]["spec"].pop("containers")
+    out: dict[str, Any] = {"count": asked.pop("count"), "implied": " implied" in text}
+    out["singlePodRequests"] = containers[0]["resources"]["requests"]
+    group = (asked.get("topologyRequest") or {}).pop("podSetGroupName", None)
+    if group:
+        out["podSetGroupName"] = group
+    if given is not None:
+        out["previousAssignment"] = given["topologyAssignment"]
+    return out | {"podSet": asked | {"count": 0}}
+
+
+def placed(text: str) -> dict[str, Any]:
+    """`r1/x1*2 cpu=1`: what pods placed before take."""
+    where, *words = text.split()
+    ((values, pods),) = ((d["values"], d["count"]) for d in places.assignment(where)["domains"])
+    return {"values": values, "count": pods, "singlePodRequests": dict(w.split("=") for w in words)}
 
 
 def usage(text: str | None) -> list[dict[str, Any]]:

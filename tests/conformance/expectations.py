@@ -6,6 +6,7 @@ from typing import Any
 
 from policycheck.model.amount import amount
 
+from . import places
 from .compact import NAMESPACE
 
 
@@ -18,11 +19,15 @@ def given(names: Any, admission: dict[str, Any]) -> str:
             f"{r}={names.of('f', f)}:{amount(r, usage[r])}"
             for r, f in sorted((s.get("flavors") or {}).items())
         ]
+        where = places.written(s.get("topologyAssignment"))
+        words += ["at", where] if where else []
         sets.append(" ".join([s["name"] or "-", f"{s['count']}x", *words]))
     return f"{names.of('q', admission['clusterQueue'])}: " + "; ".join(sets)
 
 
-def input_of(r: Any, suite: str, raw: dict[str, Any] | None) -> dict[str, Any] | None:
+def input_of(  # noqa: PLR0912 - one branch a field
+    r: Any, suite: str, raw: dict[str, Any] | None
+) -> dict[str, Any] | None:
     """The input of a narrow suite in compact form."""
     from .restate import need
 
@@ -30,7 +35,14 @@ def input_of(r: Any, suite: str, raw: dict[str, Any] | None) -> dict[str, Any] |
         return None
     out: dict[str, Any] = {}
     for key, value in raw.items():
-        if key in ("workload", "incoming"):
+        if key == "requests":
+            out[key] = [r.placing_text(v) for v in value]
+        elif key in ("priorUsageThisFlavor", "priorUsageOtherFlavors"):
+            short = "here" if key == "priorUsageThisFlavor" else "elsewhere"
+            out |= {short: [r.placed(v) for v in value]} if value else {}
+        elif key == "aggregatedDomainUsage":
+            continue  # the sum of the two
+        elif key in ("workload", "incoming"):
             out[key] = {r.named(value): r.work(value)}
         elif key in ("targetClusterQueue", "usageClusterQueue", "preemptorClusterQueue"):
             out[key] = r.names.of("q", value)
@@ -120,6 +132,9 @@ def EXPECT(r: Any, suite: str, e: dict[str, Any]) -> Any:  # noqa: N802 - read a
         return {
             "order": [str(names.of("w", f"{NAMESPACE if names is Same else ''}/{n}")) for n in e["order"]]
         }
+    if "result" in e:
+        rows = {p or "-": places.written((x or {}).get("topologyAssignment")) for p, x in e["result"].items()}
+        return {"placed": {p: t or "no place" for p, t in sorted(rows.items())}}
     if "available" in e:
         return {
             k: {str(names.of("q", q)): _usage(names, u) for q, u in sorted(e[k].items())}

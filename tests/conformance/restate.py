@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from . import places
 from .compact import NOW
 
 MOST_LINES = 25
@@ -64,7 +65,9 @@ class Restater:
         self.kinds: dict[str, list[dict[str, Any]]] = {}
         for value in case["objects"]:
             self.kinds.setdefault(value["kind"], []).append(value)
-        need(not set(self.kinds) & {"Topology", "Node", "LimitRange", "AdmissionCheck"}, "kinds")
+        need("LimitRange" not in self.kinds, "kinds")
+        self.placing = "tas-" in case["suite"] + "-" or case["suite"] == "random-topology"
+        need(self.placing or not set(self.kinds) & {"Topology", "Node", "AdmissionCheck"}, "kinds")
         self.locals: dict[tuple[str, str], str] = {}
 
     # -- choosing what matters -------------------------------------------------------------------
@@ -129,6 +132,12 @@ class Restater:
         words += [f"weight={fair['weight']}"] if "weight" in fair else []
         scope = only(spec.pop("admissionScope", None), "admissionMode")
         words += [f"mode={scope['admissionMode']}"] if scope else []
+        checks = only(spec.pop("admissionChecksStrategy", None), "admissionChecks")
+        for one in checks.get("admissionChecks") or ():
+            on = ",".join(
+                self.names.of("f", f) for f in only(one, "name", "onFlavors").get("onFlavors") or ()
+            )
+            words.append(f"check={one['name']}" + (f":{on}" if on else ""))
         preemption = spec.pop("preemption", None)
         if preemption is not None:
             found = only(preemption, "withinClusterQueue", "reclaimWithinCohort", "borrowWithinCohort")
@@ -167,8 +176,8 @@ class Restater:
         return "; ".join(flavors)
 
     def flavor(self, value: dict[str, Any]) -> str:
-        spec = only(value.get("spec"), "nodeLabels", "nodeTaints", "tolerations")
-        words = []
+        spec = only(value.get("spec"), "nodeLabels", "nodeTaints", "tolerations", "topologyName")
+        words = ["topology", self.names.of("t", spec["topologyName"])] if spec.get("topologyName") else []
         for key, label in (spec.get("nodeLabels") or {}).items():
             words += ["label", key, label]
         for taint in spec.get("nodeTaints") or ():
@@ -188,20 +197,28 @@ class Restater:
         spec.pop("restartPolicy", None)
         words = [value["name"] or "-", f"{value['count']}x"]
         containers = spec.pop("containers")
-        need(len(containers) == 1, "containers")
+        need(len(containers or ()) == 1, "containers")
         resources = only(containers[0].get("resources"), "requests")
         words += [f"{r}={q}" for r, q in (resources.get("requests") or {}).items()]
         words += [f"min={value['minCount']}"] if "minCount" in value else []
         for key, label in (spec.pop("nodeSelector", None) or {}).items():
             words += ["select", key, label]
         for toleration in spec.pop("tolerations", None) or ():
+            if set(toleration) == {"key", "operator", "value", "effect"}:
+                need(toleration["operator"] == "Equal", "toleration")
+                words += ["equal", toleration["key"], toleration["value"], toleration["effect"]]
+                continue
             need(set(toleration) == {"key", "operator"} and toleration["operator"] == "Exists", "toleration")
             words += ["tolerates", toleration["key"], "Exists"]
-        affinity = spec.pop("affinity", None)
-        if affinity is not None:
-            terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
-                "nodeSelectorTerms"
-            ]
+        affinity = (spec.pop("affinity", None) or {}).get("nodeAffinity") or {}
+        for one in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            expressions = one["preference"]["matchExpressions"]
+            need(len(expressions) == 1 and expressions[0].get("values"), "preference")
+            e = expressions[0]
+            words += ["prefer", str(one["weight"]), e["key"], e["operator"], ",".join(e["values"])]
+        required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+        if required is not None:
+            terms = required["nodeSelectorTerms"]
             need(
                 len(terms) == 1
                 and len(terms[0].get("matchExpressions", ())) == 1
@@ -211,19 +228,82 @@ class Restater:
             e = terms[0]["matchExpressions"][0]
             need(e.get("values"), "affinity values")
             words += ["affinity", e["key"], e["operator"], ",".join(e["values"])]
-        group = only(value.get("topologyRequest"), "podSetGroupName")
-        words += ["group", group["podSetGroupName"]] if group else []
+        words += self.asked(value.get("topologyRequest"))
         need(not spec, "pod spec")
         if given is not None:
-            only(given, "name", "count", "flavors", "resourceUsage")
+            only(
+                given,
+                "name",
+                "count",
+                "flavors",
+                "resourceUsage",
+                "topologyAssignment",
+                "delayedTopologyRequest",
+            )
             words += ["->", *([f"{given['count']}x"] if given.get("count") != value["count"] else [])]
             flavors = given.get("flavors") or {}
             words += [f"{r}:{self.names.of('f', f)}:{given['resourceUsage'][r]}" for r, f in flavors.items()]
+            words += self.at(given.get("topologyAssignment"))
+            delayed = given.get("delayedTopologyRequest")
+            words += ["delayed", delayed] if delayed else []
         return " ".join(words)
+
+    def asked(self, request: dict[str, Any] | None) -> list[str]:
+        try:
+            words = places.request_words(request)
+        except ValueError as error:
+            raise CannotRestateError(str(error)) from error
+        need(self.placing or not words or words[0] == "group", "topology")
+        return words
+
+    def at(self, assignment: dict[str, Any] | None) -> list[str]:
+        if not assignment:
+            return []
+        levels = assignment["levels"]
+        try:
+            text = places.written(assignment)
+        except ValueError as error:
+            raise CannotRestateError(str(error)) from error
+        return [*(["levels", ",".join(levels)] if levels != [places.HOSTNAME] else []), "at", text]
+
+    def placing_text(self, value: dict[str, Any]) -> str:
+        """One podset to place."""
+        only(
+            value,
+            "count",
+            "implied",
+            "podSet",
+            "singlePodRequests",
+            "podSetGroupName",
+            "previousAssignment",
+        )
+        asked = dict(value["podSet"])
+        spec = dict(asked["template"]["spec"])
+        spec["containers"] = [{"resources": {"requests": value["singlePodRequests"]}}]
+        request = dict(asked.get("topologyRequest") or {})
+        if value.get("podSetGroupName"):
+            request["podSetGroupName"] = value["podSetGroupName"]
+        whole = {"name": asked.get("name", ""), "count": value["count"], "template": {"spec": spec}}
+        text = self.set_(whole | ({"topologyRequest": request} if request else {}), None)
+        text += " implied" if value.get("implied") else ""
+        before = self.at(value.get("previousAssignment"))
+        return " ".join([text, *(["->", *before] if before else [])])
+
+    def placed(self, value: dict[str, Any]) -> str:
+        """What pods placed before take."""
+        where = places.written({"domains": [{"values": value["values"], "count": value["count"]}]})
+        return " ".join([where, *(f"{r}={q}" for r, q in value["singlePodRequests"].items())])
 
     def work(self, value: dict[str, Any]) -> str:
         meta, spec = dict(value["metadata"]), dict(value["spec"])
-        status = only(value.get("status"), "conditions", "admission", "reclaimablePods")
+        status = only(
+            value.get("status"),
+            "conditions",
+            "admission",
+            "reclaimablePods",
+            "unhealthyNodes",
+            "admissionChecks",
+        )
         need(spec.pop("active", True) is True, "inactive")
         only(spec, "queueName", "priority", "podSets")
         admission = status.get("admission")
@@ -242,13 +322,21 @@ class Restater:
         if meta.get("creationTimestamp"):
             words.append(f"t={seconds(meta['creationTimestamp'], self.now)}")
         words += [f"uid={self.named(value)}"] if meta.get("uid") else []
-        boost = only(meta.get("annotations"), "kueue.x-k8s.io/priority-boost")
-        words += [f"boost={v}" for v in boost.values()]
+        notes = only(
+            meta.get("annotations"), "kueue.x-k8s.io/priority-boost", "kueue.x-k8s.io/is-group-workload"
+        )
+        for key, v in notes.items():
+            words.append(f"boost={v}" if key.endswith("boost") else f"grouped={v}")
+        words += [f"owner={o['kind']}:{o['name']}" for o in meta.get("ownerReferences") or ()]
         for c in status.get("conditions") or ():
             need(c["status"] == "True", "condition")
             short = {"QuotaReserved": "held", "Admitted": "admitted"}.get(c["type"])
             text = short or (f"{c['type']}:{c['reason']}" if c.get("reason") else c["type"])
             words.append(f"{text}={seconds(c['lastTransitionTime'], self.now)}")
+        words += [f"lost={n['name']}" for n in status.get("unhealthyNodes") or ()]
+        for c in status.get("admissionChecks") or ():
+            only(c, "name", "state", "message")
+            words.append(f"check={c['name']}:{c['state']}")
         words += [f"done={r['name']}:{r['count']}" for r in status.get("reclaimablePods") or ()]
         need(" " not in "".join(words), "space")
         given = {g["name"]: g for g in admission["podSetAssignments"]} if admission else {}
@@ -340,10 +428,39 @@ class Restater:
         if self.locals:
             out["locals"] = dict(sorted(self.locals.items()))
         missing = [self.names.of("f", f) for f in used if f not in known and known]
+        self.ground(out)
         if missing and suite != "quota-available":
             out["missing"] = missing
         out["expect"] = EXPECT(self, suite, case["expected"])
         return out
+
+    def ground(self, out: dict[str, Any]) -> None:
+        """Nodes and what belongs to them, before the work."""
+        try:
+            found = {
+                "topologies": {
+                    self.names.of("t", v["metadata"]["name"]): " ".join(
+                        level["nodeLabel"] for level in v["spec"]["levels"]
+                    )
+                    for v in self.kinds.get("Topology", ())
+                    if self.placing
+                },
+                "checks": {
+                    v["metadata"]["name"]: v["spec"]["controllerName"]
+                    for v in self.kinds.get("AdmissionCheck", ())
+                },
+                "nodes": dict(places.node_text(v) for v in self.kinds.get("Node", ())),
+                "pods": dict(places.pod_text(v) for v in self.kinds.get("Pod", ())),
+            }
+        except (ValueError, KeyError) as error:
+            raise CannotRestateError(str(error)) from error
+        out |= {k: v for k, v in found.items() if v}
+        if out["area"].startswith("tas-"):
+            ((name, flavor),) = (
+                (self.names.of("f", v["metadata"]["name"]), self.flavor(v))
+                for v in self.kinds["ResourceFlavor"]
+            )
+            out["flavors"] = {name: flavor}
 
 
 def restate(case: dict[str, Any], name: str) -> dict[str, Any] | None:
@@ -356,6 +473,7 @@ def restate(case: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 # Of the generated runs, so many of each kind are restated; of the named situations all that can be.
 GENERATED = 12
+FEW_NODES = 8  # more stand on one line, and so do flavors and topologies then
 EXCUSED = {"goOnly", "injectedAdmissionStatusPatchError", "siblingOrderNondeterministic", "inputLost"}
 
 
@@ -384,9 +502,11 @@ def dump(doc: dict[str, Any]) -> str:
             .strip()
         )
 
+    many = len(doc.get("nodes") or ()) > FEW_NODES
     lines = []
     for key, value in doc.items():
-        if isinstance(value, dict) and value and key not in ("gates", "configuration"):
+        flat = key in ("gates", "configuration") or (many and key in ("nodes", "flavors", "topologies"))
+        if isinstance(value, dict) and value and not flat:
             lines.append(f"{key}:")
             lines += [f"  {k}: {flow(v)}" for k, v in value.items()]
         else:
@@ -399,11 +519,7 @@ def documents(cases: list[dict[str, Any]]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
     for case in cases:
         area = case["suite"]
-        if (
-            "tas" in area
-            or area in ("validation", "random-topology", "big")
-            or set(case.get("portability") or ()) & EXCUSED
-        ):
+        if area in ("validation", "big") or set(case.get("portability") or ()) & EXCUSED:
             continue
         found = out.setdefault(area, [])
         if area.startswith("random") and len(found) >= GENERATED:

@@ -37,7 +37,9 @@ def test_at_least_150_of_at_most_25_lines_in_every_area():
         "preemption-fair", "preemption-hierarchical", "quota-available", "resources-to-reserve",
         "schedule", "schedule-admission-fair-sharing", "schedule-fair-sharing",
         "schedule-recompute-preemption-targets", "schedule-two-cycles",
-        "random-events", "random-fair", "random-flat", "random-flavors", "random-tree",
+        "random-events", "random-fair", "random-flat", "random-flavors", "random-topology", "random-tree",
+        "schedule-tas", "schedule-tas-cohorts", "schedule-tas-preemption",
+        "tas-find-topology-assignments", "tas-multi-layer-replacement",
     }  # fmt: skip
 
 
