@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from policycheck.lint.finding import LintResult, RuleError, SkippedRule
     from policycheck.lint.rulebook import Rulebook
     from policycheck.lint.settings import Settings, Target
+    from policycheck.lint.suppression import Suppression
     from policycheck.source.document import Span
     from policycheck.source.spans import Spans
 
@@ -91,7 +92,6 @@ def _lint(
     scopes: tuple[Gathered, ...], sources: Sources, settings: Settings, before: Past | None = None
 ) -> LintResult:
     from policycheck.app.definition import hold
-    from policycheck.app.suppression import suppressions
     from policycheck.app.target import targets_of
     from policycheck.lint import runner
     from policycheck.source.spans import Spans
@@ -115,7 +115,7 @@ def _lint(
         settings=settings,
         targets=targets,
         texts={i: t for scope in scopes for i, t in scope.texts.items()},
-        suppressions=suppressions(scopes, spans, sources.read),
+        suppressions=_suppressions(scopes, spans, sources.read),
         today=sources.today,
         skipped=_not_evaluated(book, idle),
     )
@@ -142,6 +142,16 @@ def _problems(book: Rulebook) -> tuple[RuleError, ...]:
     from policycheck.lint.finding import RuleError
 
     return tuple(RuleError(problem.file, str(problem)) for problem in book.problems)
+
+
+def _suppressions(
+    scopes: tuple[Gathered, ...], spans: Spans, read: Callable[[str], bytes]
+) -> tuple[Suppression, ...]:
+    if not any(scope.marked for scope in scopes):
+        return ()
+    from policycheck.app.suppression import suppressions
+
+    return suppressions(scopes, spans, read)
 
 
 def _not_evaluated(book: Rulebook, idle: list[tuple[str, str]]) -> tuple[SkippedRule, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +37,8 @@ def _tables() -> dict[str, Table]:
 
 
 def _near(word: str, known: list[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

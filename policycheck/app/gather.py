@@ -17,7 +17,6 @@ from policycheck.source.document import Document, FileReport, TextTrouble
 from policycheck.source.files import load as load_file
 from policycheck.source.files import unreadable
 from policycheck.source.scope import Render
-from policycheck.source.suppress import MARK
 from policycheck.source.tree import DISK, Tree
 from policycheck.source.yamldoc import ParsedFile, Unchecked, admit, parse
 from policycheck.systems import registry
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
     from policycheck.lint.settings import Settings
     from policycheck.systems.crds import Crds
 
-_MARK = MARK.encode()
+# Comments and annotations that ask for something to be ignored begin so (source.suppress).
+_MARK = b"policycheck"
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16: no text is looked for in its bytes
 HARDWARE = frozenset({"Node", "Pod", "DaemonSet", "ResourceSlice", "Namespace"})
 
 
@@ -92,7 +93,7 @@ class _Shelf:
     def file(self, name: str, rendered: Mapping[str, bytes]) -> ParsedFile:
         if name not in self.kept:
             held = rendered.get(name)
-            self.kept[name] = self._load(name) if held is None else parse(name, held)
+            self.kept[name] = self._load(name) if held is None else parse(name, self._look(name, held))
         return self.kept[name]
 
     def _load(self, name: str) -> ParsedFile:
@@ -119,8 +120,10 @@ class _Shelf:
         return admit(parsed, found)
 
     def _read(self, name: str) -> bytes:
-        data = self.read(name)
-        if _MARK in data:
+        return self._look(name, self.read(name))
+
+    def _look(self, name: str, data: bytes) -> bytes:
+        if _MARK in data or data.startswith(_WIDE):
             self.marked.add(name)
         return data
 

@@ -22,12 +22,12 @@ def suppressions(
     found: list[Suppression] = []
     seen: set[str] = set()
     for scope in scopes:
-        for file, parsed in scope.parsed.items():
-            if file in seen:
+        for file in scope.parsed:
+            if file in seen or file not in scope.marked:
                 continue
             seen.add(file)
-            written = [one for d in parsed.documents for one in suppress.annotated(d)]
-            if file in scope.marked:
+            written = [one for d in scope.parsed[file].documents for one in suppress.annotated(d)]
+            if file not in scope.rendered:  # rendering keeps no comments of people's
                 written.extend(_in_comments(file, scope, read))
             found.extend(_convert(one, scope, spans) for one in written)
     return tuple(found)

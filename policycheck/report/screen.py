@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from policycheck.record import NamedTuple
@@ -61,6 +60,8 @@ def cell(char: str, *, ascii_only: bool = False) -> tuple[str, int]:
 
 
 def _width(char: str) -> int:
+    import unicodedata
+
     if unicodedata.category(char) in {"Mn", "Me", "Cf"} and char != "\u00ad":
         return 0
     return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from policycheck.record import NamedTuple
 from policycheck.source.document import Path
+from policycheck.source.object import KUSTOMIZE, NotChecked
 from policycheck.source.text import TextError
 
 _GO = re.compile(r"\{\{")
@@ -30,19 +30,10 @@ _KIND = re.compile(r"^kind:[ \t]*[\"']?([A-Z][A-Za-z0-9]*)[\"']?[ \t]*(?:#.*)?$"
 _METADATA = re.compile(r"^metadata:[ \t]*(?:#.*)?\r?\n((?:[ \t].*\r?\n|\r?\n)*)", re.MULTILINE)
 _NAME = re.compile(r"^([ \t]{1,8})name:[ \t]*([^\r\n]*)", re.MULTILINE)
 _PLAIN_NAME = re.compile(r"[\"']?([a-z0-9]([a-z0-9.-]*[a-z0-9])?)[\"']?[ \t]*(?:#.*)?\Z")
-_KUSTOMIZE = "kustomize.config.k8s.io/"
 
 _RENDER_GO = "Go template: render it first (helm template) and pass the result"
 _RENDER_JINJA = "Jinja template: render it first and pass the result"
 _RENDER_TERRAFORM = "Terraform template: render it first and pass the result"
-
-
-class NotChecked(NamedTuple):
-    """Why a text is not checked, and where that shows. ``failed``: it should have been readable."""
-
-    offset: int
-    why: str
-    failed: bool = False
 
 
 def judge_broken(text: str, error: TextError) -> NotChecked:
@@ -81,11 +72,6 @@ def _placeholder(text: str) -> str:
     return f"placeholder {text}: render it first (terraform, envsubst, flux build) and pass the result"
 
 
-def may_be_template(text: str) -> bool:
-    """Whether the text has what templates have; asked once a text, as it may be a long one."""
-    return "${" in text or "{{" in text
-
-
 def unrendered(text: str, value: Any) -> NotChecked | None:
     """The first value of a parsed object that a template engine was to fill in; None for finished objects.
 
@@ -116,18 +102,6 @@ def _unfilled(text: str, path: Path) -> str | None:
     return None
 
 
-def is_object(value: Any) -> bool:
-    """Whether a value is meant to be a Kubernetes object, complete or not."""
-    if not isinstance(value, dict):
-        return False
-    version, kind = value.get("apiVersion"), value.get("kind")
-    if isinstance(version, str) and version.startswith(_KUSTOMIZE):
-        return False
-    if isinstance(kind, str) and kind[:1].isupper():
-        return True
-    return isinstance(value.get("metadata"), Mapping) and (version is not None or "spec" in value)
-
-
 def identity_of(value: Mapping[str, Any]) -> tuple[str, str]:
     """Kind and name of an object that is to be rendered; no name where a placeholder stands."""
     kind, metadata = value.get("kind"), value.get("metadata")
@@ -154,7 +128,7 @@ def what_else(file: str, value: Any) -> str:
         return f"a {'list' if isinstance(value, list) else 'single value'}, no Kubernetes object"
     version = value.get("apiVersion")
     if name in ("kustomization.yaml", "kustomization.yml") or (
-        isinstance(version, str) and version.startswith(_KUSTOMIZE)
+        isinstance(version, str) and version.startswith(KUSTOMIZE)
     ):
         return "kustomization: its folder is checked by building it (kustomize build)"
     if name in ("chart.yaml", "chart.yml"):

@@ -11,16 +11,7 @@ from policycheck.record import NamedTuple
 from policycheck.source.build import Builder, Built, Limits, RawTrouble
 from policycheck.source.document import Document, DocumentId, FileReport, Path, TextTrouble
 from policycheck.source.jsondoc import JsonValue, NotJson, looks_like_json, read_json
-from policycheck.source.template import (
-    NotChecked,
-    identity_of,
-    is_object,
-    judge_broken,
-    may_be_template,
-    sketch,
-    unrendered,
-    what_else,
-)
+from policycheck.source.object import NotChecked, is_object, may_be_template
 from policycheck.source.text import Lines, Piece, TextError, decode, pieces
 
 __all__ = ["LIMITS", "Limits", "ParsedFile", "Unchecked", "digest", "load_values", "parse"]
@@ -181,6 +172,8 @@ class _Reader:
             try:
                 values = _values(body, self.limits)
             except TextError as error:
+                from policycheck.source.template import judge_broken, sketch
+
                 self._note(number, piece, judge_broken(body, error), *sketch(body))
                 values = []
             for offset, value in enumerate(values):
@@ -204,13 +197,12 @@ class _Reader:
             start = value.items.get(path, value.start)
             known = is_object(item)
             if not known:
+                from policycheck.source.template import what_else
+
                 self._note(number, piece, NotChecked(start, what_else(self.file, item)))
                 if path or not isinstance(item, dict) or not any(mark in body for mark in self.marks):
                     continue
-            template = unrendered(body, item) if hinted else None
-            if template is not None:
-                if known:
-                    self._note(number, piece, template, *identity_of(item))
+            if hinted and self._is_template(number, piece, body, item, known=known):
                 continue
             own = (
                 tuple(t._replace(path=t.path[len(path) :]) for t in troubles if t.path[: len(path)] == path)
@@ -220,6 +212,15 @@ class _Reader:
             line = self.lines.place(piece.start + start)[0]
             made = Document(DocumentId(self.file, number, path), line, item, digest(item), own)
             (self.documents if known else self.others).append(made)
+
+    def _is_template(self, number: int, piece: Piece, body: str, item: Any, *, known: bool) -> bool:
+        """Whether an object is still to be filled in; says so when it is one that is ``known``."""
+        from policycheck.source.template import identity_of, unrendered
+
+        found = unrendered(body, item)
+        if found is not None and known:
+            self._note(number, piece, found, *identity_of(item))
+        return found is not None
 
     def _troubles(self, piece: Piece, raw: tuple[RawTrouble, ...]) -> tuple[TextTrouble, ...]:
         return tuple(

@@ -5,11 +5,10 @@ The table is ``instances.csv`` beside this module; a caller may pass another or 
 
 from __future__ import annotations
 
-import csv
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from policycheck.record import NamedTuple
 
@@ -58,6 +57,8 @@ def parse(text: str) -> Table:
 
     Raises ValueError when a row is short or a number is none.
     """
+    import csv
+
     lines = text.splitlines()
     dated = next((x.partition(":")[2].strip() for x in lines if x.startswith("# dated:")), "")
     rows: dict[str, Instance] = {}
@@ -77,7 +78,9 @@ def parse(text: str) -> Table:
 @cache
 def builtin() -> Table:
     """The table that comes with the package; read once, when first asked for."""
-    return parse(Path(__file__).with_name("instances.csv").read_text(encoding="utf-8"))
+    beside = os.path.join(os.path.dirname(__file__), "instances.csv")  # noqa: PTH118, PTH120 - pathlib costs start-up
+    with open(beside, encoding="utf-8") as file:  # noqa: PTH123 - as above
+        return parse(file.read())
 
 
 def overlay(table: Table, more: Table) -> Table:

@@ -8,9 +8,9 @@ kueue#15020 for the order in which defaults are applied.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
+from policycheck.digest import sha256
 from policycheck.model.cluster import Index
 from policycheck.model.origin import ObjectKey
 from policycheck.model.workload import PodSet, Workload
@@ -207,7 +207,7 @@ def _role(pod_set: PodSet) -> str:
         pod_set.claims,
         pod_set.priority_class,
     )
-    return hashlib.sha256(repr(shape).encode()).hexdigest()[:8]
+    return sha256(repr(shape).encode()).hexdigest()[:8]
 
 
 def _with_owned(core: CoreState, claimed: set[ObjectKey]) -> set[ObjectKey]:
