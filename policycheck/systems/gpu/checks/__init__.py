@@ -2,8 +2,9 @@
 
 Numbers of rules, each area with a module of its own: GP1xx what pods ask for and where (requests,
 selectors), GP2xx nodes that contradict themselves, GP3xx MIG, GP4xx sharing (time slices, MPS),
-GP5xx the operator, the device plugin and layouts of MIG. Beside them stand CR1xx in
-``systems/core``: priority classes of pods, quotas and limit ranges of namespaces, device classes.
+GP5xx the operator, the device plugin and layouts of MIG, GP6xx kubelets, GP7xx device classes and
+ResourceSlices. Beside them stand CR1xx in ``systems/core``: priority classes of pods, quotas of
+namespaces, claims.
 """
 
 from policycheck.systems.gpu.checks.layouts import (
@@ -15,6 +16,13 @@ from policycheck.systems.gpu.checks.layouts import (
     layout_unknown,
     layouts_incomplete,
     strategy_mismatch,
+)
+from policycheck.systems.gpu.checks.limits import (
+    advertised_twice,
+    device_class_missing,
+    limit_range_gives_gpus,
+    limit_range_refuses,
+    numa_impossible,
 )
 from policycheck.systems.gpu.checks.nodes import (
     allocatable_above_capacity,
@@ -34,6 +42,7 @@ from policycheck.systems.gpu.checks.nodes import (
 from policycheck.systems.gpu.checks.placing import (
     daemon_untolerating,
     fits_no_node,
+    operator_untolerating,
     pool_untainted,
     unpublished_label,
 )
@@ -66,6 +75,7 @@ from policycheck.systems.gpu.checks.slices import (
 )
 
 __all__ = [
+    "advertised_twice",
     "allocatable_above_capacity",
     "beta_labels_only",
     "config_not_in_sight",
@@ -73,6 +83,7 @@ __all__ = [
     "config_unreferenced",
     "daemon_untolerating",
     "described_twice",
+    "device_class_missing",
     "fits_no_node",
     "fraction_of_gpu",
     "gang_over_slices",
@@ -89,8 +100,12 @@ __all__ = [
     "layout_partial",
     "layout_unknown",
     "layouts_incomplete",
+    "limit_range_gives_gpus",
+    "limit_range_refuses",
     "name_with_plus",
     "nobody_offers",
+    "numa_impossible",
+    "operator_untolerating",
     "plugin_oversells",
     "pool_untainted",
     "profile_of_other_product",

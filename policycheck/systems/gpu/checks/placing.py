@@ -17,7 +17,7 @@ from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
 from policycheck.model.placement import HARD_EFFECTS, Taint, Toleration, untolerated
 from policycheck.systems.core.inventory import admits
-from policycheck.systems.core.podspec import items, mapping, text
+from policycheck.systems.core.podspec import items, mapping, text, tolerations
 from policycheck.systems.gpu import resources
 from policycheck.systems.gpu.checks.common import (
     Asking,
@@ -26,6 +26,7 @@ from policycheck.systems.gpu.checks.common import (
     Params,
     asking,
     at_nodes,
+    documents,
     join,
     near,
     nodes_named,
@@ -311,6 +312,23 @@ def daemon_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: ARG
             )
             at = (*ask.pods.path, "spec", "tolerations")
             yield Hit(ask.id, at, values, because, discriminator=_shown(taint))
+
+
+def operator_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Taints of GPU nodes that the operator's daemons do not tolerate: it is told of no other than its own."""
+    own = Toleration("nvidia.com/gpu", "Exists", "", "NoSchedule")
+    for identity, facts in documents(cluster, "nvidia.com", "ClusterPolicy"):
+        daemons = mapping(mapping(facts.value.get("spec")).get("daemonsets"))
+        told = (own, *tolerations(daemons.get("tolerations")))
+        shut: dict[Taint, list[Node]] = {}
+        for node in cluster.inventory.nodes:
+            taint = untolerated(node.taints, told)
+            if node.accelerators is not None and taint is not None and not taint.key.startswith(_SYSTEM):
+                shut.setdefault(taint, []).append(node)
+        for taint, some in shut.items():
+            values = {"taint": _shown(taint), "nodes": nodes_named([n.name for n in some]), "key": taint.key}
+            at = ("spec", "daemonsets", "tolerations")
+            yield Hit(identity, at, values, discriminator=_shown(taint))
 
 
 def _images(cluster: Cluster, ask: Asking) -> str:
