@@ -18,20 +18,31 @@ if TYPE_CHECKING:
 
 def why(
     workload: str, sources: Sources, settings: Settings, *, search: bool = True
-) -> tuple[Answer, tuple[FileReport, ...]]:
-    """The answer, and the account of the files. Raises UnknownWorkloadError (of systems.kueue.why.find)
-    when the name fits none or several. Without ``search`` nothing is suggested.
+) -> tuple[Answer | None, tuple[FileReport, ...]]:
+    """The answer (None when no workload at all is in sight), and the account of the files.
+
+    Raises UnknownWorkloadError (of systems.kueue.why.find) when the name fits none or several. Without
+    ``search`` nothing is suggested.
     """
     from policycheck.app.linked import linked
-    from policycheck.systems.kueue.why.find import choose, known
+    from policycheck.systems.kueue.why.find import UnknownWorkloadError, choose, known
 
     scopes = gather(sources, settings)
     clusters = [linked(scope) for scope in scopes]
     named = [(n, one) for n, cluster in enumerate(clusters) for one in known(*_states(cluster))]
-    number, chosen = choose(workload, named)
+    files = reports(scopes)
+    if not named:
+        return None, files
+    try:
+        number, chosen = choose(workload, named)
+    except UnknownWorkloadError as error:
+        unread = ", ".join(file.file for file in files if file.failed)
+        raise UnknownWorkloadError(
+            f"{error}; could not be read: {unread}" if unread else str(error)
+        ) from error
     scope = scopes[number]
     answer = _answer(scope, clusters[number], chosen, (*scope.targets, *sources.targets), search=search)
-    return answer._replace(scope=scope.name if len(scopes) > 1 else ""), reports(scopes)
+    return answer._replace(scope=scope.name if len(scopes) > 1 else ""), files
 
 
 def _states(cluster: Cluster):  # type: ignore[no-untyped-def] # noqa: ANN202 - two systems' own types

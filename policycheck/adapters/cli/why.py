@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from policycheck.adapters.cli import asking, common, exitcode
+from policycheck.adapters.cli import asking, common
 
 
 @click.command("why")
@@ -28,6 +28,9 @@ def why(workload: str, path: tuple[str, ...], form: str, no_search: bool, **opti
         from policycheck.app import why as use_case
 
         answer, files = use_case.why(workload, sources, settings, search=not no_search)
+    if answer is None:
+        common.say("policycheck: no workload in what was given; PATH must hold jobs or Workloads\n")
+        return asking.account(files, empty=True)
     from policycheck.report.why import render_json, render_text
 
     output = options["output"]
@@ -35,4 +38,4 @@ def why(workload: str, path: tuple[str, ...], form: str, no_search: bool, **opti
         None if output else sys.stdout, options["color"], quiet=options["quiet"], verbose=options["verbose"]
     )
     common.emit(render_json(answer) if form == "json" else render_text(answer, style), output)
-    return exitcode.worst([asking.account(files, empty=False)])
+    return asking.account(files, empty=False)

@@ -76,6 +76,14 @@ def test_what_cannot_be_read_is_exit_code_3(command, tmp_path, capsys):
     assert captured.out
 
 
+def test_no_input_is_exit_code_3_and_a_wrong_name_tells_what_is_unread(tmp_path, capsys):
+    assert main(["why", "first", str(tmp_path / "absent")]) == 3
+    assert "no workload in what was given" in capsys.readouterr().err
+    (tmp_path / "bad.yaml").write_bytes(b"kind: \xe9\n")
+    assert main(["why", "frist", str(tmp_path), str(HERE / "contended")]) == 2
+    assert "did you mean a/job-first?; could not be read: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["why", "matrix"])
 def test_output_fits_eighty_columns(command, capsys, monkeypatch):
     monkeypatch.chdir(DEMO)
