@@ -218,3 +218,46 @@ def test_fair_sharing_tells_that_the_second_rule_spared_it_too():
         Weighed("w1", "q2", False, "LessThanInitialShare does not hold"),
     ]
     assert c.tree.usage == before
+
+
+class Nodes:
+    """Notes what is freed and taken again."""
+
+    def __init__(self):
+        self.gone = set()
+
+    def remove(self, placed):
+        assert placed not in self.gone
+        self.gone.add(placed)
+
+    def add(self, placed):
+        self.gone.remove(placed)
+
+
+@pytest.mark.parametrize("sharing", [False, True], ids=["classical", "fair"])
+def test_victims_free_their_nodes_while_they_are_weighed_and_no_longer(sharing):
+    """Quota would be there after any of them, a place only on the node of w2; w0 is on no node."""
+    held = {
+        "w0": "q2 p=-1 uid=w0 held=-9 ; main 1x cpu=2 -> cpu:f1:2",
+        "w1": "q2 p=0 uid=w1 held=-9 ; main 1x cpu=3 -> cpu:f1:3",
+        "w2": "q2 p=1 uid=w2 held=-9 ; main 1x cpu=3 -> cpu:f1:3",
+    }
+    queues = {"q1": "in=c1 reclaim=Any | f1 cpu=7", "q2": "in=c1 | f1 cpu=1"}
+    c, shares = contest(queues, held, "q1 p=5 ; main 1x cpu=2")
+    nodes = Nodes()
+    for item in c.members[2].holders.values():
+        item.placed = {"w1": "node 1", "w2": "node 2"}.get(item.id.split("/")[-1], ())
+    c = c._replace(land=nodes, place=lambda: "node 2" in nodes.gone)
+    before = c.tree.usage.copy()
+
+    def targets(contest):
+        if sharing:
+            return names(fair.targets(contest, shares, BOTH, None, within_nominal=True))
+        return names(classical.targets(contest, None))
+
+    assert targets(c) == {"w2": "InCohortReclamation"}
+    assert targets(c._replace(place=lambda: False)) == {}
+    assert targets(c._replace(place=None)) == {"w0": "InCohortReclamation"}
+    assert targets(c._replace(land=None, place=None)) == {"w0": "InCohortReclamation"}
+    assert nodes.gone == set()
+    assert c.tree.usage == before
