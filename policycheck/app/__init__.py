@@ -91,7 +91,6 @@ def lint_texts(
 def _lint(
     scopes: tuple[Gathered, ...], sources: Sources, settings: Settings, before: Past | None = None
 ) -> LintResult:
-    from policycheck.app.definition import hold
     from policycheck.app.target import targets_of
     from policycheck.lint import runner
     from policycheck.source.spans import Spans
@@ -102,6 +101,8 @@ def _lint(
     }
     idle: list[tuple[str, str]] = []  # scope, and what of a definition could not be evaluated
     if sources.crds or before:
+        from policycheck.app.definition import hold
+
         held = [hold(scope, before or {}, targets[scope.name]) for scope in scopes]
         scopes = tuple(one.scope for one in held)
         idle = [(one.scope.name, what) for one in held for what in one.idle]

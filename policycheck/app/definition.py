@@ -47,13 +47,11 @@ class DefinitionError(ValueError):
     """A file given as definitions that has none, or one that can not be used: file and reason."""
 
 
-def definitions(paths: tuple[str, ...], read: Callable[[str], bytes], tree: Tree) -> Crds | None:
-    """Every definition in ``paths``; None when no path is given. Raises DefinitionError.
+def definitions(paths: tuple[str, ...], read: Callable[[str], bytes], tree: Tree) -> Crds:
+    """Every definition in ``paths``. Raises DefinitionError.
 
     Other kinds beside them are passed over, but a path without any definition is a mistake.
     """
-    if not paths:
-        return None
     from policycheck.systems.crds import Crds
 
     versions: dict[tuple[str, str], Any] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from policycheck.app.definition import definitions
 from policycheck.app.plan import Part, parts
 from policycheck.digest import sha256
 from policycheck.model.cluster import Entry
@@ -139,7 +138,12 @@ class _Shelf:
 
 def gather(sources: Sources, settings: Settings, shared: Shared | None = None) -> tuple[Gathered, ...]:
     """Every scope that the paths and the settings make, read. Raises DefinitionError."""
-    shelf = _Shelf(sources.read, definitions(sources.crds, sources.read, sources.tree), shared)
+    crds = None
+    if sources.crds:
+        from policycheck.app.definition import definitions
+
+        crds = definitions(sources.crds, sources.read, sources.tree)
+    shelf = _Shelf(sources.read, crds, shared)
     return tuple(_gather(part, shelf) for part in _parts(sources, settings))
 
 

@@ -251,6 +251,8 @@ def main() -> None:
     parser.add_argument("--write", metavar="DIR", help="write the files of --only there and stop")
     given = parser.parse_args()
     os.environ.pop("FORCE_COLOR", None)
+    # Where bytecode is not kept, each run compiles all modules anew: that is no run of a user's.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if given.write:
         Path(given.write).mkdir(parents=True, exist_ok=True)
         write(Path(given.write), SIZES[given.only or "many"], given.seed)

@@ -8,17 +8,20 @@ import sys
 import pytest
 
 HEAVY = {
-    "altair", "asyncio", "attr", "cryptography", "email", "hypothesis", "http", "jsonschema",
-    "jsonschema_rs", "lightkube", "multiprocessing", "pydantic", "pydantic_core", "pytest", "referencing", "rich",
-    "socket", "ssl", "starlette", "subprocess", "tomllib", "unittest", "uvicorn", "xml", "yaml_edit",
+    "altair", "asyncio", "attr", "click", "cryptography", "email", "hashlib", "hypothesis", "http", "jsonschema",
+    "jsonschema_rs", "lightkube", "multiprocessing", "pathlib", "pydantic", "pydantic_core", "pytest", "referencing",
+    "rich", "socket", "ssl", "starlette", "subprocess", "tomllib", "unittest", "uvicorn", "xml", "yaml_edit",
 }  # fmt: skip
 # cel_expr_python loads google.protobuf by itself when an environment is made.
-FOREIGN = {"click", "yaml", "_yaml", "cel_expr_python", "google"}
+FOREIGN = {"yaml", "_yaml", "cel_expr_python", "google"}
 # What reads, validates and compiles rule files and settings: only when one of them is new.
 COMPILING = {
     f"policycheck.lint.{name}" for name in ("descriptor", "rulefile", "rulemodel", "examples", "scaffold")
 }
 COMPILING |= {"policycheck.adapters.settings_model", "policycheck.adapters.render"}
+# Only for what these files do not have: templates, suppressions, revisions, definitions.
+RARE = {f"policycheck.source.{name}" for name in ("template", "suppress")}
+RARE |= {"policycheck.app.suppression", "policycheck.app.before", "policycheck.adapters.revision"}
 
 SCRIPT = """
 import json, sys
@@ -62,6 +65,11 @@ def test_what_is_foreign_is_known(loaded):
 
 def test_nothing_is_compiled_again(loaded):
     assert loaded & COMPILING == set()
+
+
+def test_what_is_rare_is_not_loaded(loaded):
+    assert loaded & RARE == set()
+    assert not {name for name in loaded if name.startswith("policycheck.systems.crds")}
 
 
 def test_only_this_command_and_this_format_are_loaded(loaded):
