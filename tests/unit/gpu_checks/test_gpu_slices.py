@@ -142,3 +142,21 @@ def test_strict_plugins_are_said():
     assert [message.endswith("refuses more than one (failRequestsGreaterThanOne)") for message in found] == [
         True
     ]
+
+
+@pytest.mark.parametrize(
+    ("resource", "says"),
+    [
+        ("nvidia.com/mig-4g.5gb", "; there are 4g.20gb, 4g.40gb, 4g.47gb, 4g.48gb and 11 more"),
+        ("nvidia.com/mig-8g.80gb", "; there are 7g.80gb"),
+        ("nvidia.com/mig-1c.3g.40gb", ""),
+        ("nvidia.com/mig-2g.48gb.me.all", ""),
+        ("nvidia.com/mig-1g.10gb+me", ""),
+        ("nvidia.com/gpu", ""),
+    ],
+)
+def test_profiles_that_no_gpu_has(resource, says):
+    found = lint(pod({resource: 1}), "GP315")
+    assert [message.endswith(says) for message in found] == [True] * bool(says)
+    if says:  # one finding for one fault
+        assert lint(pod({resource: 1}, "{nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB}"), "GP312") == []

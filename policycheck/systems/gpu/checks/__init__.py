@@ -70,6 +70,7 @@ from policycheck.systems.gpu.checks.slices import (
     gang_over_slices,
     name_with_plus,
     profile_of_other_product,
+    profile_unknown,
     several_kinds,
     several_slices,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "plugin_oversells",
     "pool_untainted",
     "profile_of_other_product",
+    "profile_unknown",
     "quota_counts_shares",
     "rename_ignored",
     "request_differs_from_limit",

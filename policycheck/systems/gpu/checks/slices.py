@@ -22,6 +22,9 @@ _GANGS = frozenset(
 )
 
 
+_PROFILES = frozenset(profile for family in mig.FAMILIES for profile in family.profiles)
+
+
 def wanted(container: ContainerRequest) -> dict[str, tuple[str, int]]:
     """NVIDIA devices that a container asks for: resource to (field, amount); limits stand in for requests."""
     found: dict[str, tuple[str, int]] = {}
@@ -74,13 +77,43 @@ def several_slices(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 yield Hit(ask.id, _place(container, resource, field), values)
 
 
+def profile_unknown(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A profile that no GPU has, as far as the tables go."""
+    for ask, container, devices in _containers(cluster):
+        for resource, (field, _) in devices.items():
+            hint = _unknown(resource)
+            if hint is not None:
+                values = {"who": f"{ask.name} asks for", "resource": resource, "hint": hint}
+                yield Hit(ask.id, _place(container, resource, field), values)
+    for queue in cluster.view.queues:
+        for flavor, resource in queue.quotas:
+            hint = _unknown(resource)
+            if hint is not None:
+                values = {"who": f"{queue.name} has quota of", "resource": resource, "hint": hint}
+                at = _quota_path(cluster.entries[queue.id].facts.value, flavor, resource)
+                yield Hit(queue.id, at, values, discriminator=f"{flavor} {resource}")
+
+
+def _unknown(resource: str) -> str | None:
+    """What may be meant by the profile of a resource; None when some GPU has it, or it is none."""
+    profile = resources.mig_profile(resource)
+    # 1c.3g.40gb is a compute instance within a slice.
+    if profile is None or profile in _PROFILES or "c." in profile or "+" in resource:
+        return None
+    compute, _, memory = profile.partition(".")
+    same = [p for f in mig.FAMILIES for p in f.profiles if p.startswith(f"{compute}.")]
+    like = [p for p in _PROFILES if p.partition(".")[2] == memory]
+    known = dict.fromkeys([*same, *sorted(like)])
+    return f"; there are {join(known)}" if known else ""
+
+
 def profile_of_other_product(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A slice of a profile that the product which the pods select does not have."""
     for ask, container, devices in _containers(cluster):
         products = _products(cluster, ask)
         for resource, (field, _) in devices.items():
             profile = resources.mig_profile(resource)
-            why = _lacks(profile, products) if profile else ""
+            why = _lacks(profile, products) if profile in _PROFILES else ""
             if why:
                 values = {"who": f"{ask.name} asks for", "resource": resource, "why": why}
                 yield Hit(ask.id, _place(container, resource, field), values)
@@ -92,7 +125,9 @@ def profile_of_other_product(cluster: Cluster, params: Params) -> Found:  # noqa
             profile = resources.mig_profile(resource)
             flavor = flavors.get(name)
             product = flavor.node_labels.get(labels.PRODUCT, "") if flavor else ""
-            why = _lacks(profile, (product,)) if profile and product and quota.nominal > 0 else ""
+            why = (
+                _lacks(profile, (product,)) if profile in _PROFILES and product and quota.nominal > 0 else ""
+            )
             if why:
                 values = {
                     "who": f"{queue.name} has quota in flavor {name} of",
@@ -132,7 +167,7 @@ def _products(cluster: Cluster, ask: Asking) -> tuple[str, ...]:
     return tuple(sorted({node.labels.get(labels.PRODUCT, "") for node in nodes}))
 
 
-def _lacks(profile: str, products: tuple[str, ...]) -> str:
+def _lacks(profile: str | None, products: tuple[str, ...]) -> str:
     """Why no card of these products has the profile; "" when one may have it."""
     models = [labels.told({labels.PRODUCT: product}).model for product in products]
     if not models:
