@@ -86,7 +86,7 @@ class Land:
         for flavor, leaf, each, pods in claims:
             free = self.fields[flavor].free
             for resource, amount in each.items():
-                if resource == PODS or not amount:
+                if resource == PODS or amount <= 0:
                     continue
                 column = free.get(resource)
                 left = (column[leaf] if column else 0) - usage[self.cells(flavor, resource)[leaf]]
@@ -109,7 +109,8 @@ def survey(objects: KueueObjects, nodes: Iterable[Node], rules: Strategy) -> Lan
     """The land of all flavors that have a topology; None when there are none, or the gate is off."""
     if not rules.topology:
         return None
-    flavors = [f for f in objects.flavors.values() if f.topology in objects.topologies]
+    known = {name for name, topology in objects.topologies.items() if topology.levels}
+    flavors = [f for f in objects.flavors.values() if f.topology in known]
     if not flavors:
         return None
     every = tuple(nodes)

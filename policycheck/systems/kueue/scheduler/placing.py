@@ -82,7 +82,7 @@ class Finder:
     def _room(self, each: Mapping[str, int], assumed: Assumed, *, empty: bool) -> list[int]:
         """How many pods every leaf has room for; ``empty`` as if nobody had been placed."""
         domains, usage = self.domains, self.land.usage
-        wants = [(r, a) for r, a in each.items() if a and r != PODS]
+        wants = [(r, a) for r, a in each.items() if a > 0 and r != PODS]
         wants.append((PODS, each.get(PODS, 0) + 1))
         room: list[int] | None = None
         for resource, amount in wants:
@@ -108,7 +108,7 @@ class Finder:
         """How many pods ``leaf`` has room for when ``less`` is taken as well."""
         best = _MOST
         for resource, amount in {**each, PODS: each.get(PODS, 0) + 1}.items():
-            if amount:
+            if amount > 0:
                 left = self._left(leaf, resource, empty=empty) - sum(m.get(resource, 0) for m in less)
                 best = min(best, left // amount)
         return max(best, 0)
@@ -287,7 +287,7 @@ class Finder:
         more = assumed.get(self.domains.written(leaf), {})
         for resource, amount in sorted({**ask.each, PODS: 1}.items()):
             left = self._left(leaf, resource, empty=empty) - more.get(resource, 0)
-            if amount and left < amount:
+            if left < amount and amount > 0:
                 return f'resource "{resource}"'
         return ""
 

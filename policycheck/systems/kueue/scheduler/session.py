@@ -267,6 +267,8 @@ class Session:
         for item in back:
             item.evicted = False
             item.reason = "PendingEvaluation"
+            if item.workload.unhealthy_nodes:
+                item.workload = item.workload._replace(unhealthy_nodes=())
             self.enqueue(item)
         self.return_parked(freed)
 

@@ -230,7 +230,7 @@ class Placer:
                 return
             first, assignment.trouble = found.failure.member, found.failure.text
             self._demote(assignment, [first])
-        if assignment.mode != PREEMPT or self._item.workload.unhealthy_nodes:
+        if assignment.mode != PREEMPT or self._holding is not None:
             return
         failure = self.find(asks, empty=True).failure
         if failure is None:
@@ -288,9 +288,9 @@ class Placer:
 
 def _holding(item: Item) -> Holding | None:
     workload = item.workload
-    if not workload.unhealthy_nodes:
+    if not workload.unhealthy_nodes or item.admission is None:
         return None
-    given = {s.name: s.topology for s in (item.admission.pod_sets if item.admission else ())}
+    given = {s.name: s.topology for s in item.admission.pod_sets}
     placed = {n: t for n, s in enumerate(item.shape.sets) if (t := given.get(s.name)) is not None}
     return Holding(workload.unhealthy_nodes[0], placed, is_pod_owned(workload))
 
