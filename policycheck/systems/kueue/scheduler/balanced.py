@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from policycheck.systems.kueue.scheduler.placing import Counts, Deal
+from policycheck.systems.kueue.scheduler.counts import Counts, Room
+from policycheck.systems.kueue.scheduler.deal import Deal
 from policycheck.systems.kueue.scheduler.wish import Wish
-
-if TYPE_CHECKING:
-    from policycheck.systems.kueue.scheduler.placing import Finder
 
 _MOST_STATES = 200_000  # of the set search; beyond it the ordinary search takes over
 
@@ -37,18 +35,18 @@ class _Best(NamedTuple):
 
 
 def balance(
-    finder: Finder, counts: Counts, wish: Wish, pods: int, leaders: int
+    room: Room, counts: Counts, wish: Wish, pods: int, leaders: int
 ) -> tuple[Counts, int, list[int]] | None:
     """Counts, level and domains from which to go down, or None."""
-    task = _Task(finder, wish, pods // wish.slice_size, leaders)
+    task = _Task(room, wish, pods // wish.slice_size, leaders)
     best = task.best_group(counts)
     return None if best is None else task.apply(best)
 
 
 class _Task:
-    def __init__(self, finder: Finder, wish: Wish, wanted: int, leaders: int) -> None:
-        self._finder = finder
-        self._domains = finder.domains
+    def __init__(self, room: Room, wish: Wish, wanted: int, leaders: int) -> None:
+        self._room = room
+        self._domains = room.domains
         self._wish = wish
         self._wanted = wanted
         self._leaders = leaders
@@ -99,7 +97,7 @@ class _Task:
 
     def _greedy(self, counts: Counts, among: Sequence[int]) -> _Greedy | None:
         """A greedy placement of all slices and the leader; None when they do not fit."""
-        deal = Deal(self._finder, counts, self._wish)
+        deal = Deal(counts, self._wish, self._room.profile)
         left, leaders, used, last_led, last = self._wanted, self._leaders, 0, -1, -1
         rest = deal.ordered_led(among) if leaders else list(among)
         while leaders > 0 and rest and counts.leaders[rest[0]] > 0:
@@ -125,7 +123,7 @@ class _Task:
                 self._cut(pruned, kid, threshold, self._wish.level + 1)
         if among:
             level = self._wish.level
-            self._finder.roll(pruned, self._wish, among[0], among[-1] + 1, level, {})
+            self._room.roll(pruned, self._wish, among[0], among[-1] + 1, level, {})
         for domain in among:
             self._cut(pruned, domain, threshold, self._wish.level)
         return pruned
@@ -155,7 +153,7 @@ class _Task:
         chosen = self._select(counts, sorted(among))
         if chosen is None or self._wanted < len(chosen) * best.threshold:
             return None
-        ordered = Deal(self._finder, counts, wish).ordered_led(chosen)
+        ordered = Deal(counts, wish, self._room.profile).ordered_led(chosen)
         if not self._fill(counts, ordered, best.threshold):
             return None
         return counts, level, ordered

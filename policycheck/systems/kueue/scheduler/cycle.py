@@ -32,10 +32,11 @@ from policycheck.systems.kueue.scheduler.entry import (
     Refused,
 )
 from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain
+from policycheck.systems.kueue.scheduler.grant import grant_of
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
 from policycheck.systems.kueue.scheduler.process import Process
-from policycheck.systems.kueue.scheduler.session import Session, grant_of
+from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
 from policycheck.systems.kueue.scheduler.topology import PENDING
 from policycheck.systems.kueue.scheduler.variant import kept_flavors, replaced

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from policycheck.model.workload import TopologyRequest
 from policycheck.systems.kueue.model import TopologyAssignment
+from policycheck.systems.kueue.scheduler.counts import Assumed, Profile
 from policycheck.systems.kueue.scheduler.domains import Domains
 from policycheck.systems.kueue.scheduler.land import PODS, Land
-from policycheck.systems.kueue.scheduler.placing import Assumed, Finder, Placement, Profile
+from policycheck.systems.kueue.scheduler.placing import Finder, Placement
 from policycheck.systems.kueue.scheduler.wish import Ask, layers_of, level_of
 
 Asks = Mapping[str, Sequence[Ask]]  # by flavor

@@ -10,7 +10,8 @@ from collections.abc import Collection
 
 from policycheck.model.placement import Requirement, untolerated
 from policycheck.model.workload import PodSet
-from policycheck.systems.kueue.model import ResourceFlavor
+from policycheck.systems.kueue.model import ClusterQueue, KueueObjects, ResourceFlavor
+from policycheck.systems.kueue.target import Strategy
 
 
 def refusal(flavor: ResourceFlavor, spec: PodSet, keys: Collection[str]) -> str:
@@ -61,3 +62,30 @@ def topology_refusal(
     if levels is not None and not every:
         return f"Flavor {flavor.name!r} supports only TopologyAwareScheduling"
     return ""
+
+
+def refused(
+    objects: KueueObjects, rules: Strategy, queue: ClusterQueue, spec: PodSet, name: str, group: int
+) -> str:
+    """Why flavor ``name`` of the queue's resource group ``group`` is not for pods of ``spec``, or ""."""
+    flavor = objects.flavors.get(name)
+    if flavor is None:
+        return f"flavor {name} not found"
+    if rules.topology:
+        names = [f.name for g in queue.groups for f in g.flavors]
+        flavors = [objects.flavors[n] for n in names if n in objects.flavors]
+        topology = objects.topologies.get(flavor.topology) if flavor.topology else None
+        problem = topology_refusal(
+            flavor,
+            spec,
+            topology.levels if topology else (() if flavor.topology else None),
+            every=bool(flavors) and all(f.topology for f in flavors),
+            touches=any(r in queue.groups[group].covered for r in spec.requests),
+        )
+        if problem:
+            return problem
+    keys = set(flavor.node_labels)
+    if not rules.own_label_keys:
+        near = (objects.flavors.get(f.name) for f in queue.groups[group].flavors)
+        keys = {key for one in near if one is not None for key in one.node_labels}
+    return refusal(flavor, spec, keys)

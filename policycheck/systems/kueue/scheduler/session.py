@@ -6,15 +6,16 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from policycheck.simulate.scheduler import Decision, Grant, SetGrant, Waiting
+from policycheck.simulate.scheduler import Decision, Grant, Waiting
 from policycheck.systems.kueue.model import Admission, KueueObjects, KueueWorkload, LocalQueue
 from policycheck.systems.kueue.quota import Tree
-from policycheck.systems.kueue.scheduler.flavor import refusal, topology_refusal
+from policycheck.systems.kueue.scheduler.counts import Profile
+from policycheck.systems.kueue.scheduler.flavor import refused
+from policycheck.systems.kueue.scheduler.grant import grant_of
 from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.moment import NANOS, moment
-from policycheck.systems.kueue.scheduler.placing import Profile
 from policycheck.systems.kueue.scheduler.plan import Ground, Plan, compile_plan
 from policycheck.systems.kueue.scheduler.shape import Shape, Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
@@ -308,42 +309,12 @@ class Session:
             ground = Ground(queue.config.groups, queue.covers, queue.node, self.trees[queue.tree])
 
             def refuse(flavor: str, member: int, group: int) -> str:
-                return self._refuse(queue, shape, flavor, member, group)
+                spec = shape.sets[member].spec
+                return refused(self.world.objects, self.world.strategy, queue.config, spec, flavor, group)
 
             found = compile_plan(shape, pods, ground, refuse, ignore_undeclared=self.world.ignore_undeclared)
             queue.plans[key] = found
         return found
-
-    def _refuse(self, queue: Queue, shape: Shape, name: str, member: int, group: int) -> str:
-        objects, rules = self.world.objects, self.world.strategy
-        flavor = objects.flavors.get(name)
-        if flavor is None:
-            return f"flavor {name} not found"
-        spec = shape.sets[member].spec
-        names = [f.name for g in queue.config.groups for f in g.flavors]
-        flavors = [objects.flavors[n] for n in names if n in objects.flavors]
-        if rules.topology:
-            topology = objects.topologies.get(flavor.topology) if flavor.topology else None
-            levels = topology.levels if topology else (() if flavor.topology else None)
-            covered = queue.config.groups[group].covered
-            problem = topology_refusal(
-                flavor,
-                spec,
-                levels,
-                every=bool(flavors) and all(f.topology for f in flavors),
-                touches=any(r in covered for r in spec.requests),
-            )
-            if problem:
-                return problem
-        keys = set(flavor.node_labels)
-        if not rules.own_label_keys:
-            keys = {
-                k
-                for f in queue.config.groups[group].flavors
-                if f.name in objects.flavors
-                for k in objects.flavors[f.name].node_labels
-            }
-        return refusal(flavor, spec, keys)
 
     def scene(self, number: int) -> Scene:
         """Tree ``number`` as nominations see it."""
@@ -394,20 +365,3 @@ class Session:
         from policycheck.systems.kueue.scheduler.fork import state
 
         return hashlib.sha256(repr(state(self)).encode()).hexdigest()
-
-
-def grant_of(admission: Admission) -> Grant:
-    """The neutral form of an admission."""
-    return Grant(
-        admission.cluster_queue,
-        tuple(
-            SetGrant(
-                s.name,
-                s.pods,
-                s.flavors,
-                s.usage,
-                (s.topology.levels, s.topology.domains) if s.topology else None,
-            )
-            for s in admission.pod_sets
-        ),
-    )

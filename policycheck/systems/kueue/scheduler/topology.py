@@ -28,9 +28,9 @@ from policycheck.systems.kueue.scheduler.assign import (
     SetResult,
     worse_reason,
 )
+from policycheck.systems.kueue.scheduler.counts import Profile
 from policycheck.systems.kueue.scheduler.filling import Found, Holding, fill
 from policycheck.systems.kueue.scheduler.land import Claim, Land
-from policycheck.systems.kueue.scheduler.placing import Profile
 from policycheck.systems.kueue.scheduler.state import Item
 from policycheck.systems.kueue.scheduler.wish import NOTHING, Ask, is_explicit
 from policycheck.systems.kueue.target import Strategy
