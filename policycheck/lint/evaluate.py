@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from policycheck.lint.cel import CelError, Program, Runtime
 from policycheck.lint.finding import RuleError, SkippedRule
+from policycheck.lint.guard import guards, holds
 from policycheck.lint.hit import Hit, Skip
 from policycheck.lint.place import dotted
 from policycheck.lint.rule import ANY, OWN, Check, Rule
@@ -111,27 +112,32 @@ def _context(rule: Rule, setting: Setting, value: Mapping[str, object]) -> dict[
 
 def run_expression(
     rule: Rule,
-    runtime: Runtime,
+    runtime: Callable[[], Runtime],
     setting: Setting,
     texts: Mapping[DocumentId, tuple[TextTrouble, ...]],
     outcome: Outcome,
 ) -> None:
-    """An expression over every subject, and over every item of ``each``."""
-    program = runtime.load(base64.b64decode(rule.program))
+    """An expression over every subject, and over every item of ``each``. ``runtime`` is asked for when
+    there is something to evaluate.
+    """
+    judge = _Judge(rule, runtime)
     each = tuple(step for step, _ in parse_path(rule.each))
     at = tuple(step for step, _ in parse_path(rule.at) if step is not None)
+    targets: dict[str, Mapping[str, object]] = {}
     failures: list[str] = []
     scope = setting.cluster.scope
     for subject in subjects(setting.cluster, rule.subject):
+        system = subject.facts.system if subject.facts and subject.facts.system else rule.system
+        if system not in targets:
+            targets[system] = target_of(setting, system)
         for path, it in expand(subject.value, each):
-            system = subject.facts.system if subject.facts and subject.facts.system else rule.system
             context = {
                 "object": subject.value,
                 "it": it,
                 "params": setting.params,
-                "target": target_of(setting, system),
+                "target": targets[system],
             }
-            found = _judge(program, context)
+            found = judge(context)
             if found is True:
                 continue
             if found is False:
@@ -148,14 +154,27 @@ def run_expression(
         outcome.errors.append(RuleError(rule.id, more, scope))
 
 
-def _judge(program: Program, context: Mapping[str, object]) -> bool | str:
-    """Whether all is fine, or why that is not known."""
-    value = program.eval(context)
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, CelError):
-        return value.message
-    return f"the expression gives {value!r}, neither true nor false"
+class _Judge:
+    """Whether all is fine in a context, or why that is not known."""
+
+    __slots__ = ("_guards", "_program", "_rule", "_runtime")
+
+    def __init__(self, rule: Rule, runtime: Callable[[], Runtime]) -> None:
+        self._rule, self._runtime = rule, runtime
+        self._guards = guards(rule.expression)
+        self._program: Program | None = None
+
+    def __call__(self, context: Mapping[str, object]) -> bool | str:
+        if self._guards and holds(self._guards, context):
+            return True
+        if self._program is None:
+            self._program = self._runtime().load(base64.b64decode(self._rule.program))
+        value = self._program.eval(context)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, CelError):
+            return value.message
+        return f"the expression gives {value!r}, neither true nor false"
 
 
 def _hit(rule: Rule, subject: Subject, path: tuple[str | int, ...], place: tuple[str | int, ...]) -> Hit:

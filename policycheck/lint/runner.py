@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from policycheck.lint import evaluate
 from policycheck.lint.cel import Runtime
@@ -67,7 +68,8 @@ def run(job: Job) -> LintResult:
     Settings that fit no rule are among the errors: a misspelt rule must not look like a clean run.
     """
     chosen = choose(job.rulebook, job.settings)
-    outcomes = [(cluster, _run_cluster(cluster, chosen.rules, job)) for cluster in job.clusters]
+    runtime = cache(Runtime)  # one for all, made when there is something to evaluate
+    outcomes = [(cluster, _run_cluster(cluster, chosen.rules, job, runtime)) for cluster in job.clusters]
     errors = [RuleError("settings", what) for what in complaints(job.rulebook, job.settings)]
     errors.extend(error for _, outcome in outcomes for error in outcome.errors)
     skipped = [*job.skipped, *(skip for _, outcome in outcomes for skip in outcome.skipped)]
@@ -101,10 +103,11 @@ def run(job: Job) -> LintResult:
     )
 
 
-def _run_cluster(cluster: Cluster, rules: tuple[Rule, ...], job: Job) -> Outcome:
+def _run_cluster(
+    cluster: Cluster, rules: tuple[Rule, ...], job: Job, runtime: Callable[[], Runtime]
+) -> Outcome:
     outcome = Outcome([], [], [])
     targets = job.targets.get(cluster.scope, {})
-    runtime = None
     for rule in rules:
         if rule.troubles:
             continue
@@ -116,7 +119,6 @@ def _run_cluster(cluster: Cluster, rules: tuple[Rule, ...], job: Job) -> Outcome
         elif rule.check:
             _run_check(rule, setting, job, outcome)
         else:
-            runtime = runtime or Runtime()
             evaluate.run_expression(rule, runtime, setting, job.texts, outcome)
     _run_troubles(Setting(cluster, {}, targets), rules, job, outcome)
     return outcome

@@ -134,7 +134,7 @@ def occurs(cluster: Cluster, subject: str, system: str) -> bool:
         return cluster.inventory.known
     if subject in ("queue", "cohort", "flavor"):
         return bool(cluster.view.queues or cluster.view.flavors)
-    systems = {entry.facts.system for entry in cluster.entries.values()} - {""}
+    systems = cluster.reading
     # A system without a state of its own speaks about the objects of others.
     if subject == "cluster" and system in cluster.systems:
         return system in systems

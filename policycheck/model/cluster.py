@@ -156,6 +156,11 @@ class Cluster:
         return frozenset(k for k in several if self.index.is_ambiguous(k))
 
     @cached_property
+    def reading(self) -> frozenset[str]:
+        """The systems that read any of the documents."""
+        return frozenset(entry.facts.system for entry in self.entries.values()) - {""}
+
+    @cached_property
     def view(self) -> View:
         """Queues, cohorts, flavors and queued workloads of all systems."""
         parts = [linker.view(self.systems[linker.name], self.index) for linker in self.linkers]

@@ -98,6 +98,8 @@ class Table(NamedTuple):
 
     def has(self, field: Field, version: str) -> bool:
         """Whether ``field`` exists in ``version`` (unknown versions count as the newest)."""
+        if not (field.since or field.until):
+            return True
         order = {name: at for at, name in enumerate(self.versions)}
         at = order.get(version, len(order))
         return order.get(field.since, -1) <= at <= order.get(field.until, len(order))
