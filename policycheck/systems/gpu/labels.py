@@ -56,6 +56,53 @@ _GKE_CLIENTS = "cloud.google.com/gke-max-shared-clients-per-gpu"
 _VGPU_PRODUCT = re.compile(r"\A(?:GRID-|NVIDIA-).*-\d+[QCBA]\Z")
 _MIG_SUFFIX = re.compile(r"-MIG-(INVALID|[0-9.a-z+-]+)\Z")
 
+# Labels under nvidia.com/ that some component of NVIDIA publishes or reads (gpu-feature-discovery, the
+# operator, the managers of MIG and vGPU). Keys with a profile in them are matched by their beginning.
+PUBLISHED = frozenset({
+    "nvidia.com/gpu.present", "nvidia.com/gpu.product", "nvidia.com/gpu.count", "nvidia.com/gpu.replicas",
+    "nvidia.com/gpu.sharing-strategy", "nvidia.com/gpu.memory", "nvidia.com/gpu.family",
+    "nvidia.com/gpu.machine", "nvidia.com/gpu.mode", "nvidia.com/gpu.compute.major",
+    "nvidia.com/gpu.compute.minor", "nvidia.com/gpu.clique", "nvidia.com/gpu.slices.gi",
+    "nvidia.com/gpu.slices.ci", "nvidia.com/gpu.multiprocessors", "nvidia.com/gpu.engines.copy",
+    "nvidia.com/gpu.engines.decoder", "nvidia.com/gpu.engines.encoder", "nvidia.com/gpu.engines.jpeg",
+    "nvidia.com/gpu.engines.ofa", "nvidia.com/gpu.imex-domain", "nvidia.com/gpu.workload.config",
+    "nvidia.com/gpu.gpu-driver-upgrade-state", "nvidia.com/gpu-driver-upgrade-state",
+    "nvidia.com/gpu-driver-upgrade.skip", "nvidia.com/gpu-driver-upgrade-drain.skip",
+    "nvidia.com/gpu-driver-upgrade-enabled", "nvidia.com/mig.capable", "nvidia.com/mig.strategy",
+    "nvidia.com/mig.config", "nvidia.com/mig.config.state", "nvidia.com/mps.capable",
+    "nvidia.com/device-plugin.config", "nvidia.com/vgpu.present", "nvidia.com/vgpu.host-driver-version",
+    "nvidia.com/vgpu.host-driver-branch", "nvidia.com/vgpu.config", "nvidia.com/vgpu.config.state",
+    "nvidia.com/vfio.available", "nvidia.com/cuda.driver-version.major", "nvidia.com/cuda.driver-version.minor",
+    "nvidia.com/cuda.driver-version.revision", "nvidia.com/cuda.driver-version.full",
+    "nvidia.com/cuda.driver.major", "nvidia.com/cuda.driver.minor", "nvidia.com/cuda.driver.rev",
+    "nvidia.com/cuda.runtime.major", "nvidia.com/cuda.runtime.minor", "nvidia.com/cuda.runtime-version.major",
+    "nvidia.com/cuda.runtime-version.minor", "nvidia.com/cuda.runtime-version.full", "nvidia.com/gfd.timestamp",
+    "nvidia.com/cc.capable", "nvidia.com/cc.mode.state", "nvidia.com/cc.ready.state",
+    "nvidia.com/sandbox-device-plugin.config", "nvidia.com/nvlink.clique", "nvidia.com/gds.enabled",
+})  # fmt: skip
+_FAMILIES = tuple(
+    f"nvidia.com/{name}"
+    for name in ("mig-", "gpu.deploy.", "gpu.engines.", "vgpu.", "cc.", "network-", "ofed.", "dra-")
+)
+# Names under which people look for the model.
+MODEL_GUESSES = frozenset(
+    f"nvidia.com/{name}"
+    for name in ("gpu.model", "gpu.name", "gpu.type", "gpu.kind", "gpu.class", "gpu-model", "gpu-type")
+)
+# Where publishers keep to themselves; a plain nvidia.com/gpu=true is a label that people do set.
+_THEIRS = tuple(f"nvidia.com/{name}" for name in ("gpu.", "mig.", "cuda.", "mps.", "gfd.", "vgpu."))
+
+
+def is_published(key: str) -> bool:
+    """Whether some component of NVIDIA publishes or reads the label; True for what people set themselves."""
+    if not key.startswith("nvidia.com/") or key in PUBLISHED or key.startswith(_FAMILIES):
+        return True
+    if key.startswith(_THEIRS) or key in MODEL_GUESSES:
+        return False
+    from difflib import get_close_matches
+
+    return not get_close_matches(key, PUBLISHED, n=1, cutoff=0.95)
+
 
 class Told(NamedTuple):
     """What the labels say. ``source`` names the label that gave model or number when that label

@@ -228,7 +228,7 @@ def cards(family: Family, slices: Mapping[str, int]) -> Cards:
     """
     total = sum(slices.values())
     if total > _MOST_PACKED:
-        return Cards(_least(family, slices), total, full=False)
+        return Cards(least(family, slices), total, full=False)
     items = [p for p, n in slices.items() for _ in range(n)]
     items.sort(key=lambda p: (-family.profiles[p].memory, -family.profiles[p].compute, p))
     bins: list[dict[str, int]] = []
@@ -242,11 +242,11 @@ def cards(family: Family, slices: Mapping[str, int]) -> Cards:
             bins.append({profile: 1})
     smallest = next(iter(family.profiles))
     full = all(misfit(family, {**used, smallest: used.get(smallest, 0) + 1}) for used in bins)
-    return Cards(_least(family, slices), len(bins), full)
+    return Cards(least(family, slices), len(bins), full)
 
 
-def _least(family: Family, slices: Mapping[str, int]) -> int:
-    """A number of cards that the sums of slices and each profile's number demand."""
+def least(family: Family, slices: Mapping[str, int]) -> int:
+    """Cards that ``slices`` (profile: number, all of the family) need at least: no layout can do with less."""
     memory = sum(family.profiles[p].memory * n for p, n in slices.items())
     compute = sum(family.profiles[p].compute * n for p, n in slices.items())
     by_number = max((-(-n // family.profiles[p].most) for p, n in slices.items()), default=0)

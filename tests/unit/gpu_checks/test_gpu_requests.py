@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from gpu_help import messages as lint
 
-from policycheck.systems.gpu.checks.placing import is_published
+from policycheck.systems.gpu.labels import is_published
 
 
 def pod(limits, *, spec="", name="p", kind="Pod", namespace="team"):

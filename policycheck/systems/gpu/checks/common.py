@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
@@ -39,6 +39,16 @@ def asking(cluster: Cluster) -> Iterator[Asking]:
         made = entry.facts.typed
         if isinstance(made, Workload) and made.phase not in _FINISHED and made.owner is None:
             yield from (Asking(identity, made, pods) for pods in made.pod_sets)
+
+
+def shape(pods: PodSet) -> Hashable:
+    """What decides where the pods may go: alike ones need to be placed once."""
+    return (
+        tuple(sorted(pods.node_selector.items())),
+        pods.affinity,
+        pods.has_affinity,
+        pods.tolerations,
+    )
 
 
 def documents(cluster: Cluster, group: str, kind: str) -> Iterator[tuple[DocumentId, Facts]]:

@@ -313,7 +313,7 @@ def _beyond(node: Node, *, stale: bool) -> Iterator[Fault]:
     families = mig.families_with(profiles, told.model) if mig.families(told.model) else ()
     if not families or told.count_ is None or told.count_source:
         return
-    least = min(mig.cards(family, profiles).least for family in families)
+    least = min(mig.least(family, profiles) for family in families)
     times = max(1, told.replicas or 1) if told.sharing else 1
     whole = amounts.get(resources.NVIDIA, 0) // times
     first = next(iter(offered))

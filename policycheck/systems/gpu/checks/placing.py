@@ -8,7 +8,7 @@ README of the k8s-device-plugin.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model import capacity
@@ -18,7 +18,7 @@ from policycheck.model.origin import Path
 from policycheck.model.placement import HARD_EFFECTS, Taint, Toleration, untolerated
 from policycheck.systems.core.inventory import admits
 from policycheck.systems.core.podspec import items, mapping, text, tolerations
-from policycheck.systems.gpu import resources
+from policycheck.systems.gpu import labels, resources
 from policycheck.systems.gpu.checks.common import (
     Asking,
     Fault,
@@ -31,6 +31,7 @@ from policycheck.systems.gpu.checks.common import (
     near,
     nodes_named,
     plural,
+    shape,
 )
 from policycheck.systems.gpu.checks.nodes import node_objects
 
@@ -41,86 +42,6 @@ _DAEMONS = re.compile(
     r"nvidia-device-plugin|k8s-device-plugin|gpu-feature-discovery|dcgm-exporter|nvidia-driver|container-toolkit"
     r"|k8s-mig-manager|mig-manager|k8s-dra-driver|amdgpu-dp|rocm/k8s-device-plugin"
 )
-# Labels under nvidia.com/ that some component of NVIDIA publishes or reads (gpu-feature-discovery, the
-# operator, the drivers for network and DRA). Keys with a profile in them are matched by their beginning.
-_LABELS = frozenset(
-    [
-        "gpu.present",
-        "gpu.product",
-        "gpu.count",
-        "gpu.replicas",
-        "gpu.sharing-strategy",
-        "gpu.memory",
-        "gpu.family",
-        "gpu.machine",
-        "gpu.mode",
-        "gpu.compute.major",
-        "gpu.compute.minor",
-        "gpu.clique",
-        "gpu.slices.gi",
-        "gpu.slices.ci",
-        "gpu.multiprocessors",
-        "gpu.engines.copy",
-        "gpu.engines.decoder",
-        "gpu.engines.encoder",
-        "gpu.engines.jpeg",
-        "gpu.engines.ofa",
-        "gpu.imex-domain",
-        "gpu.workload.config",
-        "gpu.gpu-driver-upgrade-state",
-        "gpu-driver-upgrade-state",
-        "gpu-driver-upgrade.skip",
-        "gpu-driver-upgrade-drain.skip",
-        "gpu-driver-upgrade-enabled",
-        "mig.capable",
-        "mig.strategy",
-        "mig.config",
-        "mig.config.state",
-        "mps.capable",
-        "device-plugin.config",
-        "vgpu.present",
-        "vgpu.host-driver-version",
-        "vgpu.host-driver-branch",
-        "vgpu.config",
-        "vgpu.config.state",
-        "vfio.available",
-        "cuda.driver-version.major",
-        "cuda.driver-version.minor",
-        "cuda.driver-version.revision",
-        "cuda.driver-version.full",
-        "cuda.driver.major",
-        "cuda.driver.minor",
-        "cuda.driver.rev",
-        "cuda.runtime.major",
-        "cuda.runtime.minor",
-        "cuda.runtime-version.major",
-        "cuda.runtime-version.minor",
-        "cuda.runtime-version.full",
-        "gfd.timestamp",
-        "cc.capable",
-        "cc.mode.state",
-        "cc.ready.state",
-        "sandbox-device-plugin.config",
-        "nvlink.clique",
-        "gds.enabled",
-    ]
-)
-_FAMILIES = ("mig-", "gpu.deploy.", "gpu.engines.", "vgpu.", "cc.", "network-", "ofed.", "dra-")
-_PREFIX = "nvidia.com/"
-
-
-# Names under which people look for the model.
-_MODELS = frozenset({"gpu.model", "gpu.name", "gpu.type", "gpu.kind", "gpu.class", "gpu-model", "gpu-type"})
-# Where publishers keep to themselves; a plain nvidia.com/gpu=true is a label that people do set.
-_OURS = ("gpu.", "mig.", "cuda.", "mps.", "gfd.", "vgpu.")
-
-
-def is_published(key: str) -> bool:
-    """Whether some component of NVIDIA publishes or reads the label; True for what people set themselves."""
-    name = key.removeprefix(_PREFIX)
-    if not key.startswith(_PREFIX) or name in _LABELS or name.startswith(_FAMILIES):
-        return True
-    return not name.startswith(_OURS) and name not in _MODELS and not near(name, _LABELS, 0.9)
 
 
 def unpublished_label(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -132,24 +53,24 @@ def unpublished_label(cluster: Cluster, params: Params) -> Found:  # noqa: ARG00
         return
     for ask in asking(cluster):
         for key, path in _keys(ask):
-            if not is_published(key):
-                yield Hit(ask.id, path, {"who": ask.name, "key": key, "hint": _meant(key)})
+            if not labels.is_published(key):
+                values = {"who": ask.name, "key": key, "hint": _meant(key)}
+                yield Hit(ask.id, (*ask.pods.path, *path), values)
     for flavor in cluster.view.flavors:
         for key in flavor.node_labels:
-            if not is_published(key):
+            if not labels.is_published(key):
                 values = {"who": f"flavor {flavor.name}", "key": key, "hint": _meant(key)}
                 yield Hit(flavor.id, ("spec", "nodeLabels", key), values)
 
 
 def _meant(key: str) -> str:
-    name = key.removeprefix(_PREFIX)
-    other = "gpu.product" if name in _MODELS else near(name, _LABELS)
-    return f"; did you mean {_PREFIX}{other}?" if other else ""
+    other = labels.PRODUCT if key in labels.MODEL_GUESSES else near(key, labels.PUBLISHED)
+    return f"; did you mean {other}?" if other else ""
 
 
 def _keys(ask: Asking) -> Iterator[tuple[str, Path]]:
-    """Label keys that the pods require of nodes, with their places."""
-    at: Path = (*ask.pods.path, "spec")
+    """Label keys that the pods require of nodes, with their places in the pod."""
+    at: Path = ("spec",)
     for key in ask.pods.node_selector:
         yield key, (*at, "nodeSelector", key)
     for t, term in enumerate(ask.pods.affinity):
@@ -189,16 +110,28 @@ def fits_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             "the inventory has nodes that come when they are needed, or does not say all labels and taints"
         )
         return
+    known: dict[Hashable, tuple[Path, str]] = {}
     for ask in asks:
-        if any(admits(node, ask.pods) for node in nodes):
-            continue
-        open_ = [node for node in nodes if admits(node._replace(taints=()), ask.pods)]
-        if open_ and cluster.view.queues:
-            continue  # a queue would bring tolerations with it; that the pods are in none is what is wrong
-        giving = [n for n in open_ if any((n.allocatable or {}).get(r) for r in _accelerators(ask))]
-        path, why = _for_taints(ask, giving or open_) if open_ else _for_labels(ask, nodes)
+        key = (shape(ask.pods), *_accelerators(ask))
+        if key not in known:
+            known[key] = _refusal(cluster, ask)
+        path, why = known[key]
         if path:
-            yield Hit(ask.id, path, {"workload": ask.name, "why": why})
+            yield Hit(ask.id, (*ask.pods.path, *path), {"workload": ask.name, "why": why})
+
+
+def _refusal(cluster: Cluster, ask: Asking) -> tuple[Path, str]:
+    """Why no node takes such pods, and where in the pod they say so; no path when some node may."""
+    nodes = cluster.inventory.nodes
+    if any(admits(node, ask.pods) for node in nodes):
+        return (), ""
+    open_ = [node for node in nodes if admits(node._replace(taints=()), ask.pods)]
+    if not open_:
+        return _for_labels(ask, nodes)
+    if cluster.view.queues:
+        return (), ""  # a queue would bring tolerations with it; that the pods are in none is what is wrong
+    giving = [n for n in open_ if any((n.allocatable or {}).get(r) for r in _accelerators(ask))]
+    return _for_taints(ask, giving or open_)
 
 
 def _accelerators(ask: Asking) -> list[str]:
@@ -207,7 +140,7 @@ def _accelerators(ask: Asking) -> list[str]:
 
 def _for_labels(ask: Asking, nodes: Sequence[Node]) -> tuple[Path, str]:
     """The label that is to blame, and what the nodes carry instead."""
-    at: Path = (*ask.pods.path, "spec")
+    at: Path = ("spec",)
     values: dict[str, set[str]] = {}
     for node in nodes:
         for key, value in node.labels.items():
@@ -259,8 +192,10 @@ def _for_taints(ask: Asking, nodes: Sequence[Node]) -> tuple[Path, str]:
     if taint is None:
         return (), ""
     where = nodes_named([node.name for node in nodes])
-    path = (*ask.pods.path, "spec", "tolerations")
-    return path, f"{where} with the taint {_shown(taint)}{_missed(taint, ask.pods.tolerations)}"
+    return (
+        "spec",
+        "tolerations",
+    ), f"{where} with the taint {_shown(taint)}{_missed(taint, ask.pods.tolerations)}"
 
 
 def _is_gke(node: Node) -> bool:

@@ -6,7 +6,7 @@ k8s-device-plugin ("Shared Access to GPUs"), the GPU operator's page on time sli
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related
@@ -18,7 +18,7 @@ from policycheck.model.workload import ContainerRequest
 from policycheck.systems.core.inventory import admits
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu import labels, resources
-from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, join, nodes_named
+from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, join, nodes_named, shape
 from policycheck.systems.gpu.checks.plugin import in_use, settings
 
 
@@ -125,21 +125,22 @@ def shares_among_gpus(cluster: Cluster, params: Params) -> Found:  # noqa: ARG00
 
 def _only_shares(cluster: Cluster) -> Iterator[tuple[Asking, ContainerRequest, str, str, int]]:
     """Containers that ask for what every node open to them offers as shares only."""
-    if not any(n.accelerators is not None and n.accelerators.shares for n in cluster.inventory.nodes):
+    nodes = cluster.inventory.nodes
+    if not any(n.accelerators is not None and n.accelerators.shares for n in nodes):
         return
+    known: dict[Hashable, bool] = {}
     for ask in asking(cluster):
         for container in ask.pods.containers:
             asked: Mapping[str, int] = {**container.requests, **container.limits}
             for resource, amount in asked.items():
                 if amount <= 0 or not resources.is_accelerator(resource):
                     continue
-                open_ = tuple(
-                    n
-                    for n in cluster.inventory.nodes
-                    if admits(n._replace(taints=()), ask.pods) and (n.allocatable or {}).get(resource)
-                )
-                found = offer(open_, resource)
-                if found.shared and not found.whole:
+                key = (shape(ask.pods), resource)
+                if key not in known:
+                    open_ = tuple(n for n in nodes if admits(n._replace(taints=()), ask.pods))
+                    found = offer(open_, resource)
+                    known[key] = bool(found.shared) and not found.whole
+                if known[key]:
                     field = "requests" if resource in container.requests else "limits"
                     yield ask, container, resource, field, amount
 

@@ -5,7 +5,7 @@ Sources: the MIG user guide (one device a process), k8s-device-plugin issue 728,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from policycheck.lint.hit import Hit
 from policycheck.model import capacity
@@ -14,7 +14,16 @@ from policycheck.model.origin import Path
 from policycheck.model.workload import ContainerRequest
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.gpu import labels, mig, resources
-from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, documents, join, plural
+from policycheck.systems.gpu.checks.common import (
+    Asking,
+    Found,
+    Params,
+    asking,
+    documents,
+    join,
+    plural,
+    shape,
+)
 
 # Kinds whose pods talk to each other over NCCL. A Job or RayJob may as well be many small runs.
 _GANGS = frozenset(
@@ -109,8 +118,12 @@ def _unknown(resource: str) -> str | None:
 
 def profile_of_other_product(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A slice of a profile that the product which the pods select does not have."""
+    known: dict[Hashable, tuple[str, ...]] = {}
     for ask, container, devices in _containers(cluster):
-        products = _products(cluster, ask)
+        where = shape(ask.pods)
+        if where not in known:
+            known[where] = _products(cluster, ask)
+        products = known[where]
         for resource, (field, _) in devices.items():
             profile = resources.mig_profile(resource)
             why = _lacks(profile, products) if profile in _PROFILES else ""
