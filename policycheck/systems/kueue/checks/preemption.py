@@ -226,11 +226,13 @@ def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
     ``Any`` does not look at priorities: the borrowed part goes to work of any class.
     """
     found = state(cluster)
+    lowest = {queue: min(ranks) for queue, ranks in _ranks(found).items()}
+    important = {p for p in {a.made.priority for a in asks(cluster)} if _is_important(found, p)}
     for ask in asks(cluster):
-        tree = found.trees[found.tree_of[ask.queue.name]]
-        short = _borrows(found, ask)
+        short = _borrows(found, ask) if ask.made.priority in important else None
         if short is None:
             continue
+        tree = found.trees[found.tree_of[ask.queue.name]]
         pair, nominal = short
         takers = [
             h.name
@@ -239,9 +241,9 @@ def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
             and h.name != ask.queue.name
             and found.objects.cluster_queues[h.name].preemption.reclaim_within_cohort == "Any"
             and h.quota.nominal > 0
-            and any(p < ask.made.priority for p in _ranks(found).get(h.name, {}))
+            and lowest.get(h.name, ask.made.priority) < ask.made.priority
         ]
-        if not takers or not _is_important(found, ask.made.priority):
+        if not takers:
             continue
         places = [(t, quota_place(cluster, "ClusterQueue", t, pair)) for t in takers[:4]]
         related = tuple(Related(p[0], p[1], f"{t} reclaims from anyone") for t, p in places if p is not None)
