@@ -213,3 +213,37 @@ def test_500_nodes_and_a_podset_of_thousands_are_quick():
               for n, a in final["reserved"].items()}  # fmt: skip
     assert placed
     assert all(pods == final["reserved"][n]["podSetAssignments"][0]["count"] for n, pods in placed.items())
+
+
+def test_a_node_that_does_not_say_what_it_has_leaves_its_flavor_to_quota():
+    objects = KueueObjects(
+        flavors={n: ResourceFlavor(n, {"pool": n}, (), (), "t") for n in ("f", "g")},
+        topologies={"t": Topology("t", (HOST,))},
+    )
+    nodes = [
+        Node("a", {HOST: "a", "pool": "f"}, allocatable={"cpu": 1000}),
+        Node("b", {HOST: "b", "pool": "f"}),
+        Node("c", {HOST: "c", "pool": "g"}, allocatable={"cpu": 1000}),
+    ]
+    assert set(survey(objects, nodes, strategy(Target())).fields) == {"g"}
+
+
+def test_without_replacement_a_failed_node_is_not_looked_at():
+    held = "q1 held=-5 admitted=-5 lost=n1 ; main 2x cpu=4 preferred rack -> cpu:f1:8 at n0*1,n1*1"
+    made, session = first({**DOC, "gates": {"TASFailedNodeReplacement": False}, "work": {"w": held}})
+    assert not made
+    assert not session.has_work()
+
+
+def test_a_second_pass_that_found_no_place_waits_for_a_change():
+    waits = "q1 held=-5 check=c:Ready ; main 1x cpu=4 required rack -> cpu:f1:4 delayed Pending"
+    fills = "q1 held=-5 admitted=-5 ; main 4x cpu=4 unconstrained -> cpu:f1:16 at n0*1,n1*1,n2*1,n3*1"
+    made, session = first({**DOC, "work": {"w": waits, "x": fills}})
+    assert made["ns/w"].outcome == "waiting"
+    assert not session.has_work()
+    session.release(["ns/x"])
+    assert session.has_work()
+    (decision,) = session.cycle(session.now)
+    assert decision.outcome == "reserved"
+    assert decision.admitted
+    assert decision.grant.sets[0].placement[1] == ((("n0",), 1),)

@@ -252,6 +252,7 @@ class Cycle:
         """
         session = self._session
         if item.reserved:
+            session.tried[item.id] = sum(session.stamps)
             return  # it is looked at again, but not as a head of its queue
         if back == PENDING_PREEMPTION:
             queue.preemptor = item

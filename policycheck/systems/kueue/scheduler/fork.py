@@ -40,6 +40,7 @@ def fork(session: Session) -> Session:
     other.victims = [items[v.id] for v in session.victims if v.id in items]
     other.busy = {name: queues[name] for name in session.busy}
     other.second = {name: items[name] for name in session.second}
+    other.tried = dict(session.tried)
     other.stamps = session.stamps.copy()
     return other
 

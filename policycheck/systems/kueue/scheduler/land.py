@@ -106,7 +106,11 @@ class Land:
 
 
 def survey(objects: KueueObjects, nodes: Iterable[Node], rules: Strategy) -> Land | None:
-    """The land of all flavors that have a topology; None when there are none, or the gate is off."""
+    """The land of all flavors that have a topology; None when there are none, or the gate is off.
+
+    A flavor one of whose nodes does not say what it has is left out: quota alone decides about it,
+    since nobody can tell whether there is a place.
+    """
     if not rules.topology:
         return None
     known = {name for name, topology in objects.topologies.items() if topology.levels}
@@ -118,5 +122,7 @@ def survey(objects: KueueObjects, nodes: Iterable[Node], rules: Strategy) -> Lan
     fields = {}
     for flavor in flavors:
         topology = objects.topologies[flavor.topology]
-        fields[flavor.name] = build(topology, flavor, single if HOSTNAME in topology.levels else every)
+        domains = build(topology, flavor, single if HOSTNAME in topology.levels else every)
+        if all(n.allocatable is not None for machines in domains.machines for n in machines):
+            fields[flavor.name] = domains
     return Land(fields, shared=rules.topology_overlapping)

@@ -69,6 +69,7 @@ class Session:
         self.members: list[list[Queue | None]] = [[None] * t.size for t in self.trees]
         self.busy: dict[str, Queue] = {}  # queues that may have a head
         self.second: dict[str, Item] = {}  # hold quota, and wait for a place on nodes
+        self.tried: dict[str, int] = {}  # of those: how much had changed when there was none
         for queue in self.queues.values():
             self.members[queue.tree][queue.node] = queue
         placing = {q.tree for q in self.queues.values() if q.traits is not None}
@@ -96,6 +97,8 @@ class Session:
 
     def make(self, workload: KueueWorkload) -> Item:
         """The workload as an item that is nowhere yet."""
+        if workload.unhealthy_nodes and not self.world.strategy.topology_replaces:
+            workload = workload._replace(unhealthy_nodes=())
         item = Item(workload, self.world.shapes.of(workload), f"{workload.namespace}/{workload.queue}")
         if self.world.strategy.priority_boost:
             boost = workload.annotations.get(_BOOST, "")
@@ -299,7 +302,9 @@ class Session:
 
     def has_work(self) -> bool:
         """Whether any active queue has an active workload."""
-        return bool(self.second) or any(q.waiting and not q.inactive for q in self.busy.values())
+        if any(q.waiting and not q.inactive for q in self.busy.values()):
+            return True
+        return any(self.tried.get(name) != sum(self.stamps) for name in self.second)
 
     def plan(self, queue: Queue, shape: Shape, pods: tuple[int, ...]) -> Plan:
         """The plan of ``shape`` with ``pods`` in ``queue``, worked out once."""
