@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 
 from policycheck.record import NamedTuple
 from policycheck.source.document import Span
@@ -11,7 +12,7 @@ from policycheck.source.document import Span
 _BREAK = re.compile(r"\r\n|\n|\r")
 # A line `---` is a boundary wherever it stands at column 1, inside block scalars too (YAML 1.1, 9.1), so
 # cutting there needs no parser. Directives (%YAML) belong to the document that follows them.
-_BOUNDARY = re.compile(r"(?:(?<=\n)|(?<=\r)|\A)(?:---(?=[ \t\r\n]|\Z)|\.\.\.(?=[ \t]*(?:[\r\n]|\Z)))")
+_BOUNDARY = re.compile(r"---(?=[ \t\r\n]|\Z)|\.\.\.(?=[ \t]*(?:[\r\n]|\Z))")
 _BLANK = re.compile(r"(?>[ \t\r\n\ufeff]+|#[^\r\n]*)*+\Z")
 _DIRECTIVE = re.compile(r"%(?:YAML|TAG)[ \t]")
 
@@ -38,7 +39,10 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(m.end() for m in _BREAK.finditer(text))]
+        if "\r" in text:
+            self._starts = [0, *(m.end() for m in _BREAK.finditer(text))]
+        else:  # the same, in half the time
+            self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][:-1]
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -103,6 +107,8 @@ def pieces(text: str) -> list[Piece]:
     start, opened = 0, False
     for boundary in _BOUNDARY.finditer(text):
         at = boundary.start()
+        if at and text[at - 1] not in "\r\n":
+            continue
         begins = text[at] == "-"
         body = text[start:at]
         cut = at

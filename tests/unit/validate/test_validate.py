@@ -348,3 +348,7 @@ def test_recorded_answers_of_the_webhooks():
     differing = [c["name"] for c in cases if told(answer(c)) != told(c["expected"])]
     assert differing == []
     assert len(cases) == 144
+
+
+def test_what_holds_without_a_target_is_what_the_newest_version_has():
+    assert of_target(Target()) == Gates()

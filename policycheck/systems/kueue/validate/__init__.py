@@ -54,7 +54,7 @@ def problems(facts: Facts, old: Facts | None = None, target: Target | None = Non
     name (``limit-outside-cohort``, ``resource-order``, ``immutable``, ...). Jobs that Kueue has an
     integration for are held against what it says of their labels and annotations.
     """
-    gates = of_target(target or Target())
+    gates = Gates() if target is None else of_target(target)  # the defaults are those of the newest
     before = None if old is None else old.value
     if facts.key.group == CONFIG_GROUP:
         found = tuple(configuration.validate(facts.value))
