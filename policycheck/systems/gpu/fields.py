@@ -27,7 +27,9 @@ def tables() -> dict[tuple[str, str], Table]:
         ),
         open=True,
     )
+    carrier = but(obj(data=map_of(string())), open=True)
     made = (
+        Table("", "ConfigMap", ("v1",), carrier, namespaced=True, whole=True),
         Table("nvidia.com", "ClusterPolicy", ("v1",), policy),
         Table("", "ResourceQuota", ("v1",), but(obj(hard=map_of(any_())), open=True), namespaced=True),
         Table("resource.k8s.io", "DeviceClass", ("v1beta1", "v1beta2", "v1"), device_class),

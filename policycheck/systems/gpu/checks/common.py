@@ -16,7 +16,8 @@ from policycheck.systems.core.link import CoreState
 
 Found = Iterator[Hit | Skip]
 Params = Mapping[str, object]
-_NAME: Path = ("metadata", "name")
+LABELS: Path = ("metadata", "labels")  # of a Node
+ALLOCATABLE: Path = ("status", "allocatable")
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
 
@@ -63,6 +64,11 @@ def core(cluster: Cluster) -> CoreState:
     """Kubernetes' own state of a cluster."""
     found = cluster.systems.get("core")
     return found if isinstance(found, CoreState) else CoreState()
+
+
+def node_objects(cluster: Cluster) -> Iterator[Node]:
+    """Nodes that are Node objects, by name: tables and pool files have no place to point at."""
+    return (node for node in cluster.inventory.nodes if node.source == "node")
 
 
 class Fault(NamedTuple):

@@ -6,16 +6,18 @@ Sources: mig-parted's README (configuration file), the GPU operator's page on MI
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts
 from policycheck.model.inventory import Node
 from policycheck.model.origin import DocumentId, Path
+from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping, whole
 from policycheck.systems.gpu import labels, mig, resources
 from policycheck.systems.gpu.checks.common import (
+    LABELS,
     Fault,
     Found,
     Params,
@@ -24,9 +26,9 @@ from policycheck.systems.gpu.checks.common import (
     documents,
     join,
     near,
+    node_objects,
     plural,
 )
-from policycheck.systems.gpu.checks.nodes import LABELS, node_objects
 from policycheck.systems.gpu.facts import DEFAULT_LAYOUTS, LAYOUT_FILE, Carried, ClusterPolicy
 
 CONFIG = "nvidia.com/mig.config"

@@ -16,6 +16,7 @@ from policycheck.systems.core.defaults import LimitRange
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.core.slices import DRIVERS
 from policycheck.systems.gpu.checks.common import (
+    ALLOCATABLE,
     Asking,
     Fault,
     Found,
@@ -26,8 +27,8 @@ from policycheck.systems.gpu.checks.common import (
     documents,
     join,
     near,
+    node_objects,
 )
-from policycheck.systems.gpu.checks.nodes import ALLOCATABLE, node_objects
 from policycheck.systems.gpu.facts import DeviceClass, Kubelet
 from policycheck.systems.gpu.resources import is_accelerator
 

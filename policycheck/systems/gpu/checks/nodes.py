@@ -15,6 +15,8 @@ from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
 from policycheck.systems.gpu import instances, labels, mig, resources
 from policycheck.systems.gpu.checks.common import (
+    ALLOCATABLE,
+    LABELS,
     Fault,
     Found,
     Params,
@@ -22,10 +24,9 @@ from policycheck.systems.gpu.checks.common import (
     core,
     join,
     node_key,
+    node_objects,
 )
 
-LABELS: Path = ("metadata", "labels")
-ALLOCATABLE: Path = ("status", "allocatable")
 _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?\Z")
 _BETA = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -38,11 +39,6 @@ _STATES = {
     "rebooting": "it reboots to get its MIG layout (mig.config.state is rebooting)",
 }
 _GB = re.compile(r"\A(\d+)GB\Z")
-
-
-def node_objects(cluster: Cluster) -> Iterator[Node]:
-    """Nodes that are Node objects, by name: tables and pool files have no place to point at."""
-    return (node for node in cluster.inventory.nodes if node.source == "node")
 
 
 def _label(key: str) -> Path:

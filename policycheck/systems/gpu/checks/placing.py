@@ -29,11 +29,11 @@ from policycheck.systems.gpu.checks.common import (
     documents,
     join,
     near,
+    node_objects,
     nodes_named,
     plural,
     shape,
 )
-from policycheck.systems.gpu.checks.nodes import node_objects
 
 _SYSTEM = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.cilium.io/")
 _GPU_TAINTS = ("nvidia.com/", "amd.com/", "google.com/tpu", "gpu.intel.com/", "habana.ai/")

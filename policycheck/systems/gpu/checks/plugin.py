@@ -15,9 +15,18 @@ from policycheck.model.origin import DocumentId, Path
 from policycheck.record import NamedTuple
 from policycheck.systems.core.podspec import items, mapping, text, whole
 from policycheck.systems.gpu import resources
-from policycheck.systems.gpu.checks.common import Fault, Found, Params, at_nodes, documents, join, near
+from policycheck.systems.gpu.checks.common import (
+    LABELS,
+    Fault,
+    Found,
+    Params,
+    at_nodes,
+    documents,
+    join,
+    near,
+    node_objects,
+)
 from policycheck.systems.gpu.checks.layouts import carried, config_maps, policies
-from policycheck.systems.gpu.checks.nodes import LABELS, node_objects
 
 CONFIG = "nvidia.com/device-plugin.config"
 _KINDS = ("timeSlicing", "mps")

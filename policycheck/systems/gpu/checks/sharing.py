@@ -7,7 +7,6 @@ k8s-device-plugin ("Shared Access to GPUs"), the GPU operator's page on time sli
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related
 from policycheck.model import capacity
@@ -15,6 +14,7 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node, Range
 from policycheck.model.queueing import Flavor
 from policycheck.model.workload import ContainerRequest
+from policycheck.record import NamedTuple
 from policycheck.systems.core.inventory import admits
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu import labels, resources
