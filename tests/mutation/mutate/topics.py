@@ -166,7 +166,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "slices-left-over": ("slice-size-leaves-rest",),
     "stopped": ("stop-policy-left-on", "local-queue-stopped"),
     "strict-head": ("strict-fifo-many-flavors",),
-    "target": ("topology-not-yet", "weight-zero", "preference-stuck", "queue-in-exempt-namespace"),
+    "target": ("target-too-new", "topology-not-yet", "weight-zero", "preference-stuck", "queue-in-exempt-namespace"),
     "topology-asked-without": ("topology-asked-without",),
     "topology-missing": ("topology-misspelt", "reference-not-in-sight"),
     "topology-mixed": ("topology-mixed",),

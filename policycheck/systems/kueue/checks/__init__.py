@@ -86,6 +86,7 @@ from policycheck.systems.kueue.checks.objects import (
     bad_name,
     deprecated_versions,
     unknown_kind,
+    version_unknown,
 )
 from policycheck.systems.kueue.checks.outside import (
     framework_off,
@@ -310,6 +311,7 @@ __all__ = [
     "upgrade_without_room",
     "usage_in_bytes",
     "usage_never_decays",
+    "version_unknown",
     "weight_without_fair_sharing",
     "weight_zero",
     "within_nominal_before",

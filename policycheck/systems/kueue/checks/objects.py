@@ -76,3 +76,15 @@ def bad_name(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 yield Hit(identity, ("metadata", "name"), {"what": f"the {kind} has no name"})
             elif isinstance(name, str) and (why := subdomain(name)):
                 yield Hit(identity, ("metadata", "name"), {"what": f"{name!r} {why}"})
+
+
+def version_unknown(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """One hit for the scope, at the Configuration or at the first of Kueue's objects.
+
+    Which versions it is about says each rule that names it.
+    """
+    for group, kinds in ((CONFIG_GROUP, ("Configuration",)), (GROUP, tuple(sorted(_OWN_KINDS)))):
+        for identity, _ in (d for kind in kinds for d in documents(cluster, kind, group)):
+            if cluster.entries[identity].origin.reported:
+                yield Hit(identity, ("apiVersion",))
+                return
