@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.book import rulebook, systems
-from policycheck.app.gather import Gathered, Shared, Sources, gather
+from policycheck.app.gather import Gathered, Shared, Sources, accounts, gather
 from policycheck.app.linked import linked
 from policycheck.model.cluster import Cluster
 from policycheck.source.tree import Listing
@@ -121,9 +121,8 @@ def _lint(
         skipped=_not_evaluated(book, idle),
     )
     result = runner.run(job)
-    files = {report.file: report for scope in scopes for report in scope.files}
     return result._replace(
-        files=tuple(files[name] for name in sorted(files)),
+        files=accounts(scopes),
         errors=(*result.errors, *_problems(book)),
         notes=(*result.notes, *_unseen(scopes)),
     )

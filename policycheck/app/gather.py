@@ -225,6 +225,26 @@ def account(
     return report._replace(why=f"{report.why}; {why}")
 
 
+_STATES = {"checked": 0, "partly": 1, "notChecked": 2}
+
+
+def accounts(scopes: Iterable[Gathered]) -> tuple[FileReport, ...]:
+    """What became of each file, once each, by name. A file that failed in one scope has failed; one that
+    was checked in one counts as checked, whatever it is to another.
+    """
+    found: dict[str, FileReport] = {}
+    for scope in scopes:
+        for report in scope.files:
+            known = found.get(report.file)
+            if known is None or _order(report) < _order(known):
+                found[report.file] = report
+    return tuple(found[name] for name in sorted(found))
+
+
+def _order(report: FileReport) -> tuple[bool, int]:
+    return not report.failed, _STATES[report.state]
+
+
 def _defined(facts: Facts, crds: Crds | None) -> bool:
     return crds is not None and crds.has(facts.key.group, facts.key.kind)
 

@@ -42,14 +42,21 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
         for argument in (*context.unmatched, *inventory.unmatched)
     )
     shared = (*context.troubles, *inventory.troubles, *loose)
-    beside = frozenset(inventory.files)
     made = []
     for scope in plan(sources.paths, settings.clusters, sources.read, sources.tree):
-        own = _part(scope, sources, beside, settings.exclude)
-        hardware = own.inventory or inventory.files
+        hardware = scope.inventory or inventory.files
+        own = _part(scope, sources, frozenset(hardware), settings.exclude)
         more = tuple(f for f in context.files if f not in own.files and f not in own.context)
         reports = _once((*own.reports, *shared))
         made.append(own._replace(inventory=hardware, context=(*own.context, *more), reports=reports))
+    used = {file for part in made for file in (*part.inventory, *part.files)}
+    idle = tuple(
+        FileReport(file, "notChecked", None, "each cluster of the settings has an inventory of its own")
+        for file in inventory.files
+        if file not in used and made
+    )
+    if idle:
+        made[0] = made[0]._replace(reports=_once((*made[0].reports, *idle)))
     unmatched = expand(sources.paths, tree=sources.tree).unmatched
     if unmatched:
         missing = tuple(FileReport(a, "notChecked", None, UNMATCHED, failed=True) for a in unmatched)
