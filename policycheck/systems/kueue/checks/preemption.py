@@ -6,6 +6,7 @@ from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
+from policycheck.simulate.rights import Taking
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.ask import Ask, asks, count_place, is_refused, request_place
 from policycheck.systems.kueue.checks.common import (
@@ -30,6 +31,8 @@ from policycheck.systems.kueue.model import (
 )
 from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
 from policycheck.systems.kueue.sums import Ceilings
+from policycheck.systems.kueue.taking import BORROWING, NEVER, OWN, ways
+from policycheck.systems.kueue.target import Target, strategy
 
 _PREEMPTION: Path = ("spec", "preemption")
 _RECLAIM: Path = (*_PREEMPTION, "reclaimWithinCohort")
@@ -164,8 +167,31 @@ def borrow_without_threshold(cluster: Cluster, params: Params) -> Found:  # noqa
         if not isinstance(queue, ClusterQueue) or not queue.cohort:
             continue
         borrow = queue.preemption.borrow_within_cohort
-        if borrow.policy == "LowerPriority" and borrow.max_priority_threshold is None:
-            yield Hit(identity, (*_PREEMPTION, "borrowWithinCohort"), {"queue": queue.name})
+        if borrow.policy != "LowerPriority" or borrow.max_priority_threshold is not None:
+            continue
+        may = [h for h in _sharers(cluster, queue.name) if _may(cluster, queue.name, h, BORROWING).may]
+        places = [(h, whence(cluster, "ClusterQueue", h)) for h in may[:4]]
+        related = tuple(
+            Related(at, ("metadata", "name"), f"{h} may be displaced") for h, at in places if at is not None
+        )
+        values = {"queue": queue.name, "whom": f" of {join(may)}" if may else ""}
+        yield Hit(identity, (*_PREEMPTION, "borrowWithinCohort"), values, related)
+
+
+def _sharers(cluster: Cluster, name: str) -> list[str]:
+    """The other queues of the tree that have quota where ``name`` has; none where nothing can be summed."""
+    found = state(cluster)
+    tree = found.trees.get(found.tree_of.get(name, ""))
+    if tree is None or undecided(tree):
+        return []
+    held = [{h.name for h in some if h.kind == "ClusterQueue"} for some in tree.holders.values()]
+    return sorted({other for some in held if name in some for other in some} - {name})
+
+
+def _may(cluster: Cluster, taker: str, holder: str, situation: str) -> Taking:
+    """A cell of the decision matrix: what the taker may displace in a situation of its own."""
+    found = ways(state(cluster).objects, strategy(Target()), taker, holder)
+    return found.get(situation, NEVER)
 
 
 def borrow_policy_under_fair_sharing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -239,8 +265,8 @@ def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
             for h in tree.holders.get(pair, ())
             if h.kind == "ClusterQueue"
             and h.name != ask.queue.name
-            and found.objects.cluster_queues[h.name].preemption.reclaim_within_cohort == "Any"
             and h.quota.nominal > 0
+            and _takes_any(cluster, h.name, ask.queue.name)
             and lowest.get(h.name, ask.made.priority) < ask.made.priority
         ]
         if not takers:
@@ -257,6 +283,12 @@ def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
             "takers": join(takers),
         }
         yield Hit(ask.id, count_place(cluster, ask) or request_place(cluster, ask, pair[1]), values, related)
+
+
+def _takes_any(cluster: Cluster, taker: str, holder: str) -> bool:
+    """Whether the taker, within its own quota, displaces what the holder borrows whatever its priority."""
+    own = _may(cluster, taker, holder, OWN)
+    return own.may and not own.lower_only
 
 
 def _borrows(found: KueueState, ask: Ask) -> tuple[FlavorResource, int] | None:
