@@ -7,7 +7,7 @@ JSON (``render_json``), additions allowed, changes raise ``schemaVersion``::
      "reason": NAME | null, "headline", "queue", "localQueue", "cohort", "priority", "priorityClass",
      "asks": [{"podSet", "pods", "each": {RESOURCE: n}}], "total": {RESOURCE: n},
      "grant": {"queue", "podSets": [{"name", "pods", "flavors": {}, "usage": {}}]} | null,
-     "waitsForChecks": [NAME], "placement": {"decided": bool, "why"} | null,
+     "waitsForChecks": [NAME], "placement": {"decided": bool, "why", "podSets": [{"podSet", "levels", "domains"}]} | null,
      "flavors": [{"flavor", "podSets", "mode", "refusal": TEXT | null,
                   "short": [{"resource", "asked", "limit", "missing", "final": bool, "madeOf",
                              "held": [{"queue", "used", "nominal"}]}]}],
@@ -29,7 +29,7 @@ from typing import Any
 from policycheck.model.amount import UNLIMITED, show
 from policycheck.report.screen import Style, clean, wrap
 from policycheck.simulate.change import Change
-from policycheck.simulate.scheduler import VictimWeighed
+from policycheck.simulate.scheduler import SetGrant, VictimWeighed
 from policycheck.simulate.why import (
     ADMITTED,
     BLOCKED,
@@ -48,6 +48,7 @@ from policycheck.simulate.why import (
 
 SCHEMA_VERSION = 1
 _LABEL = 11  # cells of the words on the left
+_DOMAINS_SHOWN = 4
 _SHOWN = 6  # suggestions, and groups of victims
 _ROLE = {
     ADMITTED: "help",
@@ -106,7 +107,25 @@ def _placement(answer: Answer) -> dict[str, Any] | None:
     """Null for what has no quota; not decided is UNKNOWN, never a guess."""
     if answer.grant is None:
         return None
-    return {"decided": not answer.placement, "why": answer.placement or None}
+    sets = [
+        {
+            "podSet": s.name,
+            "levels": list(s.placement[0]),
+            "domains": [{"values": list(values), "pods": pods} for values, pods in s.placement[1]],
+        }
+        for s in answer.grant.sets
+        if s.placement
+    ]
+    return {"decided": not answer.placement, "why": answer.placement or None, "podSets": sets}
+
+
+def _placed(one: SetGrant) -> str:
+    """Where a podset's pods go: the first few domains by their tightest level."""
+    levels, domains = one.placement or ((), ())
+    shown = [f"{values[-1]} ({pods})" for values, pods in domains[:_DOMAINS_SHOWN]]
+    more = len(domains) - len(shown)
+    rest = f" and {more} more" if more > 0 else ""
+    return f"{one.name}: {', '.join(shown)}{rest}, by {levels[-1] if levels else 'no level'}"
 
 
 def _sorted(amounts: Mapping[str, int]) -> dict[str, int]:
@@ -224,6 +243,8 @@ def _facts(answer: Answer) -> Iterable[tuple[str, str]]:
         yield "costs", _losses(answer.losses)
     if answer.placement:
         yield "placement", f"UNKNOWN: {answer.placement}"
+    elif answer.grant is not None:
+        yield from (("placement", _placed(s)) for s in answer.grant.sets if s.placement)
     for number, text in enumerate(answer.notes):
         yield ("note" if number == 0 else ""), text
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.model.cluster import Cluster
+from policycheck.model.inventory import Inventory, Node
 from policycheck.record import NamedTuple
 from policycheck.systems.core.defaults import LimitRange
 from policycheck.systems.core.link import CoreState
@@ -22,18 +23,28 @@ if TYPE_CHECKING:
 
 
 class Opening(NamedTuple):
-    """What holds before the first cycle. ``now`` is a second after the last time in sight."""
+    """What holds before the first cycle. ``now`` is a second after the last time in sight.
+
+    ``nodes`` are what pods are placed on; None when they are not all known, since pools that grow on
+    demand or no inventory at all leave placement undecided: then quota alone decides.
+    """
 
     objects: KueueObjects
     namespaces: Mapping[str, Mapping[str, str]]
     limit_rules: tuple[LimitRule, ...]
     target: Target
     now: int
+    nodes: tuple[Node, ...] | None = None
 
     def session(self) -> Session:
         """A session in which no cycle has been run."""
         return compile_session(
-            self.objects, self.namespaces, self.target, limit_rules=self.limit_rules, now=self.now
+            self.objects,
+            self.namespaces,
+            self.target,
+            limit_rules=self.limit_rules,
+            nodes=self.nodes,
+            now=self.now,
         )
 
 
@@ -65,7 +76,13 @@ def opening(cluster: Cluster, said: Said | None) -> Opening:
         tuple(_limit_rules(cluster)),
         target_of(said, state.objects.configuration),
         _now(state.objects.workloads.values()),
+        _nodes(cluster.inventory),
     )
+
+
+def _nodes(inventory: Inventory) -> tuple[Node, ...] | None:
+    is_fixed = all(node.most == node.machines for node in inventory.nodes)
+    return inventory.nodes if inventory.known and is_fixed else None
 
 
 def _now(workloads: Iterable[KueueWorkload]) -> int:
