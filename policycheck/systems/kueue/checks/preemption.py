@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
-from policycheck.simulate.rights import Taking
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.ask import Ask, asks, count_place, is_refused, request_place
 from policycheck.systems.kueue.checks.common import (
@@ -31,8 +32,10 @@ from policycheck.systems.kueue.model import (
 )
 from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
 from policycheck.systems.kueue.sums import Ceilings
-from policycheck.systems.kueue.taking import BORROWING, NEVER, OWN, ways
 from policycheck.systems.kueue.target import Target, strategy
+
+if TYPE_CHECKING:
+    from policycheck.simulate.rights import Taking
 
 _PREEMPTION: Path = ("spec", "preemption")
 _RECLAIM: Path = (*_PREEMPTION, "reclaimWithinCohort")
@@ -169,29 +172,43 @@ def borrow_without_threshold(cluster: Cluster, params: Params) -> Found:  # noqa
         borrow = queue.preemption.borrow_within_cohort
         if borrow.policy != "LowerPriority" or borrow.max_priority_threshold is not None:
             continue
-        may = [h for h in _sharers(cluster, queue.name) if _may(cluster, queue.name, h, BORROWING).may]
+        may = [
+            h for h in _borrowers(cluster, queue.name) if _is_taken(_may(cluster, queue.name, h, "borrowing"))
+        ]
         places = [(h, whence(cluster, "ClusterQueue", h)) for h in may[:4]]
         related = tuple(
             Related(at, ("metadata", "name"), f"{h} may be displaced") for h, at in places if at is not None
         )
-        values = {"queue": queue.name, "whom": f" of {join(may)}" if may else ""}
+        values = {"queue": queue.name, "whom": f" in {join(may)}" if may else ""}
         yield Hit(identity, (*_PREEMPTION, "borrowWithinCohort"), values, related)
 
 
-def _sharers(cluster: Cluster, name: str) -> list[str]:
-    """The other queues of the tree that have quota where ``name`` has; none where nothing can be summed."""
-    found = state(cluster)
+def _borrowers(cluster: Cluster, name: str) -> list[str]:
+    """The other queues of the tree that can borrow where ``name`` has quota; none where nothing can be summed."""
+    found, limits = state(cluster), ceilings(cluster)
     tree = found.trees.get(found.tree_of.get(name, ""))
     if tree is None or undecided(tree):
         return []
-    held = [{h.name for h in some if h.kind == "ClusterQueue"} for some in tree.holders.values()]
-    return sorted({other for some in held if name in some for other in some} - {name})
+    pairs = [p for p in tree.holders if is_accelerator(p[1])] or list(tree.holders)
+    return sorted(
+        {
+            other.name
+            for pair, held in ((pair, tree.holders[pair]) for pair in pairs)
+            if any(h.kind == "ClusterQueue" and h.name == name for h in held)
+            for other in held
+            if other.kind == "ClusterQueue"
+            and other.name != name
+            and limits.most(other.name, pair) > other.quota.nominal
+        }
+    )
 
 
-def _may(cluster: Cluster, taker: str, holder: str, situation: str) -> Taking:
+def _may(cluster: Cluster, taker: str, holder: str, situation: str) -> Taking | None:
     """A cell of the decision matrix: what the taker may displace in a situation of its own."""
+    from policycheck.systems.kueue.taking import ways  # deciding is loaded when a rule asks for it
+
     found = ways(state(cluster).objects, strategy(Target()), taker, holder)
-    return found.get(situation, NEVER)
+    return found.get(situation)
 
 
 def borrow_policy_under_fair_sharing(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -285,10 +302,14 @@ def production_borrows(cluster: Cluster, params: Params) -> Found:  # noqa: ARG0
         yield Hit(ask.id, count_place(cluster, ask) or request_place(cluster, ask, pair[1]), values, related)
 
 
+def _is_taken(cell: Taking | None) -> bool:
+    return cell is not None and cell.may
+
+
 def _takes_any(cluster: Cluster, taker: str, holder: str) -> bool:
     """Whether the taker, within its own quota, displaces what the holder borrows whatever its priority."""
-    own = _may(cluster, taker, holder, OWN)
-    return own.may and not own.lower_only
+    own = _may(cluster, taker, holder, "own")
+    return own is not None and own.may and not own.lower_only
 
 
 def _borrows(found: KueueState, ask: Ask) -> tuple[FlavorResource, int] | None:
