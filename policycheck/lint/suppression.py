@@ -18,6 +18,8 @@ from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import suggest
 from policycheck.record import NamedTuple
 
+_LONGEST = 80  # characters of a rule's name
+_MOST_GUESSED = 50  # words for which the rule that may be meant is looked for: each takes 4 ms
 MALFORMED, EXPIRED, UNUSED = "suppression-malformed", "suppression-expired", "suppression-unused"
 
 
@@ -73,12 +75,20 @@ def apply(
     """
     if not suppressions:
         return Applied(findings, [])
-    active = [one for one in suppressions if not _fault(one, rulebook) and not _is_over(one, today)]
+    names = _Names(rulebook)
+    active: dict[tuple[str, str], list[Suppression]] = {}
+    for one in suppressions:
+        if not _fault(one, names) and not _is_over(one, today):
+            for word in dict.fromkeys(one.rules):
+                active.setdefault((one.place.file, word), []).append(one)
     used: set[Suppression] = set()
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
     for finding in findings:
-        by = [one for one in active if one.covers(finding)]
+        near = [
+            one for word in (finding.rule, finding.name) for one in active.get((finding.place.file, word), ())
+        ]
+        by = [one for one in near if one.covers(finding)]
         used.update(by)
         if by:
             first = by[0]
@@ -88,35 +98,51 @@ def apply(
     reporting = _reporting(rulebook, settings)
     own: list[Finding] = []
     for one in suppressions:
-        code, what = _complaint(one, rulebook, today, is_used=one in used, ran=ran)
+        code, what = _complaint(one, names, today, is_used=one in used, ran=ran)
         own.extend(_finding(one, rule, what, settings) for rule in reporting.get(code, []))
     return Applied([*kept, *dict.fromkeys(own)], suppressed)
 
 
 def _complaint(
-    one: Suppression, rulebook: Rulebook, today: str, *, is_used: bool, ran: frozenset[str]
+    one: Suppression, names: _Names, today: str, *, is_used: bool, ran: frozenset[str]
 ) -> tuple[str, str]:
     """The code of what is wrong with a suppression, and the words; ("", "") when nothing is."""
-    fault = _fault(one, rulebook)
+    fault = _fault(one, names)
     if fault:
         return MALFORMED, fault
     if _is_over(one, today):
         owner = f"; its owner is {one.owner}" if one.owner else ""
         return EXPIRED, f"it held until {one.until} and ignores nothing any more{owner}"
-    ids = {rule.id for name in one.rules if (rule := rulebook.find(name))}
+    ids = {names.ids[name] for name in one.rules}
     if not is_used and ids <= ran:
         return UNUSED, f"nothing is found here by {', '.join(one.rules)}; take it away"
     return "", ""
 
 
-def _fault(one: Suppression, rulebook: Rulebook) -> str:
+class _Names:
+    """What rules are called: ids by id and name."""
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self.ids = {word: rule.id for rule in rulebook.rules for word in (rule.id, rule.name)}
+        self._said: dict[str, str] = {}
+
+    def unknown(self, name: str) -> str:
+        """That there is no such rule; worked out once, as a word may stand in thousands of comments."""
+        if name not in self._said:
+            shown = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
+            is_guessed = len(name) <= _LONGEST and len(self._said) < _MOST_GUESSED
+            near = suggest(name, list(self.ids)) if is_guessed else ""
+            self._said[name] = f"there is no rule {shown!r}{near}"
+        return self._said[name]
+
+
+def _fault(one: Suppression, names: _Names) -> str:
     """Why a suppression can not be read; "" when it can."""
     if one.wrong:
         return one.wrong
-    names = [name for rule in rulebook.rules for name in (rule.id, rule.name)]
     for name in one.rules:
-        if rulebook.find(name) is None:
-            return f"there is no rule {name!r}{suggest(name, names)}"
+        if name not in names.ids:
+            return names.unknown(name)
     return "" if one.rules else "it names no rule; write ignore[RULE]: reason"
 
 

@@ -9,6 +9,7 @@ the annotation ``policycheck.dev/ignore.RULE: "until=2027-01-31; owner=@team-x; 
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
@@ -29,6 +30,7 @@ _ASKED = re.compile(
     r"[ \t]*ignore[ \t]*(?:\[(?P<rules>[^\]]*)\])?(?P<words>(?:[ \t]+[\w-]+=[^\s:]*)*)[ \t]*(?P<rest>.*)",
     re.DOTALL,
 )
+_NO_CONTENT = re.compile(r"---[ \t]*(?:#.*)?|%.*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _HOW = "write `# policycheck: ignore[RULE] until=2027-01-31 owner=@team: reason`"
@@ -65,8 +67,9 @@ def comments(file: str, text: str, documents: Iterable[Document]) -> tuple[Suppr
     lines = Lines(text)
     parts = pieces(text)
     ends = [piece.end for piece in parts]
-    inside = _by_piece(documents, ends, lines)
+    grouped = _by_piece(documents, ends, lines)
     scalars: dict[int, list[tuple[int, int]] | None] = {}
+    inside: dict[int, _Inside] = {}
     suppressions = []
     for match in found:
         at = match.start()
@@ -75,9 +78,11 @@ def comments(file: str, text: str, documents: Iterable[Document]) -> tuple[Suppr
         if piece is not None and number not in scalars:
             scalars[number] = _scalars(text[piece.start : piece.end], piece.start)
         texts = scalars.get(number) if piece is not None else []
-        if texts is None or any(start <= at < end for start, end in texts):
+        if texts is None or _is_inside(at, texts):
             continue
-        covers = _covers(at, piece, lines, inside.get(number, []))
+        if piece is not None and number not in inside:
+            inside[number] = _look(piece, lines, grouped.get(number, []))
+        covers = _covers(at, lines, inside.get(number))
         span = lines.span(at, at + len(match.group().rstrip()))
         suppressions.append(_asked(match.group(1), Suppression((), file, span, *covers)))
     return tuple(suppressions)
@@ -95,6 +100,12 @@ def annotated(document: Document) -> tuple[Suppression, ...]:
         for key, value in annotations.items()
         if key.startswith(ANNOTATION)
     )
+
+
+def _is_inside(at: int, stretches: list[tuple[int, int]]) -> bool:
+    """Whether an offset is in one of some stretches, which are in order and apart."""
+    before = bisect_right(stretches, (at, sys.maxsize)) - 1
+    return before >= 0 and at < stretches[before][1]
 
 
 def _asked(text: str, empty: Suppression) -> Suppression:
@@ -160,26 +171,43 @@ def is_date(text: str) -> bool:
     return 1 <= day <= length
 
 
+class _Inside(NamedTuple):
+    """What a piece holds, worked out once for all comments in it."""
+
+    last: int  # line
+    content: list[int]  # numbers of lines that are more than blank or comment
+    documents: list[Document]
+    first: int  # line on which the first object begins; 0 without any
+    items: dict[int, DocumentId]  # items of a List by the line on which they begin
+
+
+def _look(piece: Piece, lines: Lines, documents: list[Document]) -> _Inside:
+    items = {d.line: d.id for d in reversed(documents) if d.id.prefix}
+    last = lines.place(max(piece.end - 1, piece.start))[0]
+    first = min((d.line for d in documents), default=0)
+    return _Inside(last, list(_content(piece, lines, last)), documents, first, items)
+
+
 def _covers(
-    at: int, piece: Piece | None, lines: Lines, documents: list[Document]
+    at: int, lines: Lines, inside: _Inside | None
 ) -> tuple[tuple[int, int] | None, DocumentId | None]:
     """The lines, or else the object, that a comment at an offset speaks of."""
     own = lines.place(at)[0]
     before = lines.text[lines.start(own) : at].strip()
-    if piece is None:
+    if inside is None:
         return (own, own), None
-    first = min((d.line for d in documents), default=0)
-    is_head = own < first and all(not d.id.prefix for d in documents)
+    is_head = own < inside.first and not inside.items
     if is_head and before in ("", "---"):
-        return None, documents[0].id
+        return None, inside.documents[0].id
     if before and before != "---":
         return (own, own), None
-    target = next(_content(own + 1, lines, piece), own)
-    item = next((d for d in documents if d.line == target and d.id.prefix), None)
+    after = bisect_right(inside.content, own)
+    target = inside.content[after] if after < len(inside.content) else own
+    item = inside.items.get(target)
     if item is not None and _begins_item(lines.line(target)):
-        return None, item.id
-    if documents and own < _first_content(piece, lines):
-        return (own, lines.place(max(piece.end - 1, piece.start))[0]), None
+        return None, item
+    if inside.documents and own < (inside.content or [0])[0]:
+        return (own, inside.last), None
     return (target, target), None
 
 
@@ -187,17 +215,11 @@ def _begins_item(line: str) -> bool:
     return line.lstrip().startswith("- ")
 
 
-def _first_content(piece: Piece, lines: Lines) -> int:
-    first = lines.place(piece.start)[0]
-    return next(_content(first, lines, piece), first)
-
-
-def _content(first: int, lines: Lines, piece: Piece) -> Iterator[int]:
-    """The numbers of the lines of a piece from ``first`` on that are more than blank or comment."""
-    last = lines.place(max(piece.end - 1, piece.start))[0]
-    for number in range(first, last + 1):
+def _content(piece: Piece, lines: Lines, last: int) -> Iterator[int]:
+    """The numbers of the lines of a piece that are more than blank or comment."""
+    for number in range(lines.place(piece.start)[0], last + 1):
         line = lines.line(number).strip()
-        if line and not line.startswith("#") and not re.fullmatch(r"---[ \t]*(?:#.*)?|%.*", line):
+        if line and not line.startswith("#") and not _NO_CONTENT.fullmatch(line):
             yield number
 
 

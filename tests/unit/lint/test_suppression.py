@@ -110,3 +110,16 @@ def test_findings_about_suppressions_can_be_ignored_in_the_settings_only(lint):
     hidden = Suppression(("EX912",), PLACE)
     assert "EX912" in [f.rule for f in lint(idle, hidden).findings]
     assert "EX912" not in [f.rule for f in lint(idle, settings=Settings(ignore=("EX912",))).findings]
+
+
+def test_only_so_many_misspelt_names_are_guessed(lint, monkeypatch):
+    """Looking for the rule that may be meant is slow, and a hostile file can ask for it without end."""
+    asked = []
+    monkeypatch.setattr("policycheck.lint.suppression.suggest", lambda *args: asked.append(args) or "?")
+    result = lint(
+        *(Suppression((f"EX{n}",), PLACE) for n in range(2000, 2200)), Suppression(("x" * 10**6,), PLACE)
+    )
+    told = [f.message for f in result.findings if f.rule == "EX910"]
+    assert len(told) == 201
+    assert len(asked) == 50
+    assert max(map(len, told)) < 200

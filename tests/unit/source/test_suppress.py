@@ -2,6 +2,7 @@ import pytest
 
 from policycheck.source.document import DocumentId
 from policycheck.source.suppress import annotated, comments, is_date
+from policycheck.source.text import Lines
 from policycheck.source.yamldoc import parse
 
 HEAD = "apiVersion: v1\nkind: A\n"
@@ -160,3 +161,15 @@ def test_days_of_the_calendar():
 def test_many_comments_in_many_documents_find_their_own():
     text = "".join(f"---\napiVersion: v1\nkind: A # policycheck: ignore[R{n}]\n" for n in range(3000))
     assert [(s.rules, s.lines) for s in found(text)] == [((f"R{n}",), (3 * n + 3,) * 2) for n in range(3000)]
+
+
+def test_many_comments_are_read_in_the_time_of_few(monkeypatch):
+    """Each comment looks for its line by bisection; lines are looked at once, however many comments there are."""
+    looked = []
+    line = Lines.line
+    monkeypatch.setattr(Lines, "line", lambda self, number: looked.append(number) or line(self, number))
+    text = "kind: X\n" + "# policycheck: ignore[KQ101]: x\n" * 2000 + "a: 1\n"
+    found = comments("q.yaml", text, parse("q.yaml", text.encode()).documents)
+    assert len(found) == 2000
+    assert {one.lines for one in found} == {(2002, 2002)}
+    assert len(looked) < 3 * 2003
