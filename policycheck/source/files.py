@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from policycheck.record import NamedTuple
@@ -70,7 +71,10 @@ def walk(folder: str, suffixes: tuple[str, ...] = SUFFIXES, tree: Tree = DISK) -
     while waiting:
         at, depth = waiting.pop()
         real = tree.real(at)
-        if real in seen or depth > _FOLDER_DEPTH:
+        if real in seen:
+            continue
+        if depth > _FOLDER_DEPTH:
+            yield _refused(at, f"more than {_FOLDER_DEPTH} folders deep: name it to have it read")
             continue
         seen.add(real)
         try:
@@ -108,8 +112,12 @@ class Reader:
 
     def __call__(self, file: str) -> bytes:
         """The bytes of a file. Raises OSError."""
-        if file != STDIN:
+        if file not in ("-", STDIN):
             with open(file, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
+                state = os.fstat(stream.fileno())
+                # Asked for that much at once, the system makes room for it first: four times slower.
+                if stat.S_ISREG(state.st_mode) and state.st_size <= self._size:
+                    return stream.read()
                 return stream.read(self._size + 1)
         if self._kept is None:
             if self._stdin is None:

@@ -115,3 +115,21 @@ def test_without_standard_input_it_is_a_failure():
 def test_no_more_is_read_than_a_file_may_have(tree):
     (tree / "a.yaml").write_bytes(b"x" * 100)
     assert len(Reader(size=10)("a.yaml")) == 11
+
+
+def test_a_file_of_a_terabyte_is_not_read_whole(tree):
+    with open("large.yaml", "wb") as file:  # noqa: PTH123 - sparse
+        file.truncate(2**40)
+    assert len(Reader(size=1000)("large.yaml")) == 1001
+    assert Reader(size=1000)("a.yaml") == b"# a.yaml\n"
+
+
+def test_folders_that_are_too_deep_are_said_not_passed_over(tree):
+    deep = tree / "/".join(["x"] * 70)
+    deep.mkdir(parents=True)
+    (deep / "a.yaml").write_text("a: 1\n")
+    (trouble,) = expand(["x"]).troubles
+    assert trouble.failed
+    assert "more than 64 folders deep" in trouble.why
+    assert trouble.file == "/".join(["x"] * 66)
+    assert expand([trouble.file]).files == (f"{'/'.join(['x'] * 70)}/a.yaml",)
