@@ -143,20 +143,20 @@ def unreadable(file: str, error: OSError) -> FileReport:
     return FileReport(file, "notChecked", None, f"can not be read: {error.strerror or error}", failed=True)
 
 
-def _one(path: str, suffixes: tuple[str, ...], tree: Tree) -> list[str | FileReport]:
-    """What one argument stands for; empty when nothing."""
+def _one(path: str, suffixes: tuple[str, ...], tree: Tree, *, named: bool = True) -> list[str | FileReport]:
+    """What one argument stands for, or a name that a pattern met; empty when nothing."""
     if path == "-":
         return [STDIN]
     if tree.is_folder(path):
         return list(walk(path, suffixes, tree))
     if tree.exists(path):
         name = clean(path)
-        why = tree.why_not(name, named=True)
+        why = tree.why_not(name, named=named)
         return [_refused(name, why) if why else name]
     found: list[str | FileReport] = []
-    if MAGIC & set(path):
+    if named and MAGIC & set(path):
         for name in match(path, tree):
-            found.extend(_one(name, suffixes, tree))
+            found.extend(_one(name, suffixes, tree, named=False))
     return found
 
 

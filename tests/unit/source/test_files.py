@@ -133,3 +133,10 @@ def test_folders_that_are_too_deep_are_said_not_passed_over(tree):
     assert "more than 64 folders deep" in trouble.why
     assert trouble.file == "/".join(["x"] * 66)
     assert expand([trouble.file]).files == (f"{'/'.join(['x'] * 70)}/a.yaml",)
+
+
+def test_a_pipe_is_read_only_when_it_is_named(tree):
+    os.mkfifo("p.yaml")
+    assert expand(["p.yaml"]).files == ("p.yaml",)
+    for path in (".", "*.yaml", "**/*.yaml"):
+        assert [t.file for t in expand([path]).troubles] == ["p.yaml"]
