@@ -185,3 +185,11 @@ def test_open_pools_need_somewhere_else_to_go():
     assert (
         lint(pod({"cpu": 1}, spec="  nodeSelector: {a: b}\n") + node("n1", labels=H100) + cpu, "GP122") == []
     )
+
+
+def test_pods_that_are_written_in_other_terms_do_no_harm():
+    spark = (
+        "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: s, namespace: team}\n"
+        "spec: {driver: {cores: 1}, executor: {instances: 2, gpu: {name: nvidia.com/gpu, quantity: 1}}}\n"
+    )
+    assert lint(spark, "GP102") == []

@@ -60,6 +60,18 @@ def documents(cluster: Cluster, group: str, kind: str) -> Iterator[tuple[Documen
             yield identity, cluster.entries[identity].facts
 
 
+def reach(value: object, path: Path) -> object:
+    """What stands at ``path``; None where the object, whose pods may be written in other terms, has nothing."""
+    for step in path:
+        if isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        elif isinstance(value, dict):
+            value = value.get(step)
+        else:
+            return None
+    return value
+
+
 def core(cluster: Cluster) -> CoreState:
     """Kubernetes' own state of a cluster."""
     found = cluster.systems.get("core")

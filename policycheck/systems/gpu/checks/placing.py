@@ -32,6 +32,7 @@ from policycheck.systems.gpu.checks.common import (
     node_objects,
     nodes_named,
     plural,
+    reach,
     shape,
 )
 
@@ -267,9 +268,7 @@ def operator_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: A
 
 
 def _images(cluster: Cluster, ask: Asking) -> str:
-    value: object = cluster.entries[ask.id].facts.value
-    for step in (*ask.pods.path, "spec"):
-        value = items(value)[step] if isinstance(step, int) else mapping(value).get(step)
+    value = reach(cluster.entries[ask.id].facts.value, (*ask.pods.path, "spec"))
     containers = (*items(mapping(value).get("containers")), *items(mapping(value).get("initContainers")))
     return " ".join(text(mapping(container).get("image")) for container in containers)
 

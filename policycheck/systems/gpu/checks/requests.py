@@ -17,7 +17,7 @@ from policycheck.model.origin import Path
 from policycheck.model.workload import ContainerRequest, Workload
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu import resources
-from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, core, join, near
+from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, core, join, near, reach
 from policycheck.systems.gpu.resources import is_accelerator
 
 _FIELDS = ("requests", "limits")
@@ -58,10 +58,7 @@ def request_differs_from_limit(cluster: Cluster, params: Params) -> Found:  # no
 
 def _written(cluster: Cluster, ask: Asking, container: ContainerRequest) -> Mapping[str, Any]:
     """``resources`` of a container as it is written."""
-    value: Any = cluster.entries[ask.id].facts.value
-    for step in container.path:
-        if isinstance(value, (dict, list)):
-            value = value[step]  # type: ignore[index]
+    value = reach(cluster.entries[ask.id].facts.value, container.path)
     return mapping(mapping(value).get("resources"))
 
 
