@@ -93,6 +93,26 @@ def test_the_height_is_that_of_the_first_node_that_holds_the_rest():
     assert t.tree.reach(t.cell["a"], 3) == (2, True)  # low: 2 + 2 > 3; mid: 2 + 2 <= 6
 
 
+def test_what_is_kept_and_in_use_already_takes_nothing_off_the_rest():
+    cohorts = [Cohort("root"), Cohort("mid", "root"), Cohort("low", "mid", quota(2, None, 1))]
+    queues = [
+        queue("a", "low", 2, None, 1),
+        queue("b", "low", 2),
+        queue("z", "mid", 1),
+        queue("y", "root", 9),
+    ]
+    t = Small(queues, cohorts)
+    assert t.of("subtree", "a", "low", "mid", "root") == (2, 5, 2, 11)
+    assert t.of("local", "a", "low", "mid") == (1, 4, 0)
+    t.use("a", 1)  # all that a keeps
+    t.use("b", 3)  # of 4 that low keeps
+    assert t.of("usage", "a", "low", "mid") == (1, 3, 0)
+    assert t.tree.reach(t.cell["a"], 1) == (0, True)
+    assert t.tree.reach(t.cell["a"], 2) == (1, True)  # low: 3 + 2 <= 5
+    assert t.tree.reach(t.cell["a"], 3) == (2, True)  # low: 3 + 3 > 5, which keeps 1 of 3; mid: 0 + 2 <= 2
+    assert t.tree.reach(t.cell["a"], 4) == (3, False)  # low: 3 + 4 > 5; mid: 0 + 3 > 2
+
+
 def test_a_queue_alone_never_borrows_whatever_it_asks():
     t = Small([queue("a", "", 2)])
     assert t.tree.reach(t.cell["a"], 2) == t.tree.reach(t.cell["a"], 3) == (0, False)

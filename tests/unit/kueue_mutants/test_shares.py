@@ -120,6 +120,14 @@ def test_what_the_parent_can_lend_counts_not_what_the_root_can():
     assert freely.rank(nodes["mid"]) == (0, 60.0)  # 10 - 4 of 100
 
 
+def test_what_the_parent_can_lend_is_its_own_and_no_other_nodes():
+    root, mid = Cohort("root", "", group(cpu=96)), Cohort("mid", "root")
+    tight = ResourceGroup(("cpu",), (FlavorQuotas("f", {"cpu": Quota(4, 0)}),))
+    queues = [ClusterQueue("a", "mid", group(cpu=0)), ClusterQueue("b", "mid", (tight,))]
+    shares, nodes = opened(queues, [root, mid], a={"cpu": 10})
+    assert shares.rank(nodes["a"]) == (0, 100.0)  # of 96 + 4
+
+
 def test_flavors_of_a_resource_add_up():
     def two(f, g):
         return (

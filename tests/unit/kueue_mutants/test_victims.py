@@ -91,8 +91,9 @@ def test_standing_then_lower_priority_then_reserved_last_then_uid(use):
     assert order(*rows, use=use, standing={"e": 1, "b": 2, "a": -1}) == ["a", "c", "f", "g", "e", "b"]
 
 
-def test_what_was_never_marked_as_reserved_counts_as_reserved_now():
-    assert order(candidate("a", at=49), candidate("b", at=0, reserved=False)) == ["b", "a"]
+@pytest.mark.parametrize("use", [None, lambda _: None], ids=["none", "unknown"])
+def test_what_was_never_marked_as_reserved_counts_as_reserved_now(use):
+    assert order(candidate("a", at=49), candidate("b", at=0, reserved=False), use=use) == ["b", "a"]
 
 
 def test_the_local_queue_that_used_more_loses_first_within_a_cluster_queue():
