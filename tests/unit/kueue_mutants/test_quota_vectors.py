@@ -4,7 +4,7 @@ import pytest
 
 from policycheck.model.amount import UNLIMITED
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, FlavorQuotas, Quota, ResourceGroup
-from policycheck.systems.kueue.quota import build, minus, pair_quotas, plus
+from policycheck.systems.kueue.quota import Tree, build, minus, pair_quotas, plus
 
 F = ("f", "cpu")
 
@@ -161,6 +161,28 @@ def test_quotas_are_by_flavor_and_resource_and_may_ignore_lending_limits():
     assert pair_quotas(groups, lending=False) == {F: Quota(4, 2, None), ("g", "gpu"): Quota(3, None, None)}
     t = build([queue("a", "c", 4, None, 0), queue("b", "c", 4)], [], lending=False)
     assert t.trees[0].ceiling[t.trees[0].cell(t.place["b"][1], F)] == 8
+
+
+@pytest.mark.parametrize(("lending", "potential"), [(True, 4), (False, 9)])
+def test_lending_limits_of_cohorts_may_be_ignored_as_well(*, lending, potential):
+    forest = build(
+        [queue("a", "top", 4), queue("b", "c", 5)], [Cohort("c", "top", quota(0, None, 0))], lending=lending
+    )
+    tree = forest.trees[0]
+    assert tree.ceiling[tree.cell(forest.place["a"][1], F)] == potential
+
+
+def test_a_copy_that_shares_all_but_usage_may_meet_a_pair_first():
+    tree = Small([queue("a", "c", 2), queue("b", "c", 2)]).tree
+    other = Tree.__new__(Tree)
+    for name in Tree.__slots__:
+        setattr(other, name, getattr(tree, name))
+    other.usage = tree.usage.copy()
+    cell = other.cell(1, ("g", "gpu"))
+    other.add(cell, 2)
+    assert tree.cell(1, ("g", "gpu")) == cell
+    assert (tree.available(cell), other.available(cell)) == (0, -2)
+    assert tree.cell(0, F) == other.cell(0, F) == 0
 
 
 def test_queues_below_a_cycle_of_cohorts_stand_alone():
