@@ -34,6 +34,8 @@ COMPANIONS = frozenset({"cpu", "memory"})
 PLACEHOLDER = 1_000_000
 # Ten times what the nodes have, in cpu or memory, is a way to say "do not limit" too.
 _GENEROUS = 10
+# Below these an amount has lost its unit, which is a rule of its own.
+_SLIPPED = {"cpu": 1000, "memory": 2**20}
 
 
 def is_placeholder(amount: int) -> bool:
@@ -214,7 +216,9 @@ def companions_strand(cluster: Cluster, params: Params) -> Found:
                 nodes = base.nodes.get(pair.flavor, ())
                 totals[pair.flavor, resource] = capacity.total(nodes, resource)
         has, offers = totals[pair.flavor, pair.accelerator], totals[pair.flavor, pair.companion]
-        if not (has.is_exact and offers.is_exact and has.low and offers.low) or not pair.amount:
+        if pair.amount < _SLIPPED[pair.companion]:
+            continue
+        if not (has.is_exact and offers.is_exact and has.low and offers.low):
             continue
         if pair.amount * has.low > least * offers.low * pair.devices or is_placeholder(pair.devices):
             continue

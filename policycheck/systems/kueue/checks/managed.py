@@ -20,6 +20,7 @@ from policycheck.systems.kueue.checks.common import (
     plural,
     state,
 )
+from policycheck.systems.kueue.checks.namespaces import selects
 from policycheck.systems.kueue.jobs import (
     FRAMEWORKS,
     KUEUE_NAMESPACE,
@@ -29,6 +30,7 @@ from policycheck.systems.kueue.jobs import (
 )
 from policycheck.systems.kueue.model import LocalQueue
 
+_PREFIX = "kueue.x-k8s.io/"
 _SELECTOR: Path = ("managedJobsNamespaceSelector",)
 # Names that no platform runs its own jobs in; a selector that takes one of each takes everything.
 _SYSTEM = ("kube-public", "openshift-monitoring", "cert-manager", "monitoring", "argocd")
@@ -56,8 +58,8 @@ def in_no_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A workload without queue where Kueue manages all of them: it never starts."""
     where = configured(cluster)
     for identity, workload in waiting_outside(cluster):
-        if template_label(workload):
-            continue  # another rule says where the label belongs
+        if template_label(workload) or means_queue(workload):
+            continue  # another rule says what is wrong with the label
         queues = [n for space, n in state(cluster).objects.local_queues if space == workload.key.namespace]
         hint = (
             f"LocalQueues of {workload.key.namespace}: {join(queues)}" if queues else "it has no LocalQueue"
@@ -69,6 +71,12 @@ def in_no_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         )
         values = {"workload": str(workload.key), "hint": hint}
         yield Hit(identity, ("kind",), values, because)
+
+
+def means_queue(workload: Workload) -> bool:
+    """Whether the object tries to name a queue: with an empty label, a misspelt one, or an annotation."""
+    own = {*workload.labels, *workload.annotations}
+    return QUEUE_LABEL in own or any(near(QUEUE_LABEL, (key,), 0.9) for key in own if key.startswith(_PREFIX))
 
 
 def template_label(workload: Workload) -> bool:
@@ -145,6 +153,8 @@ def queue_where_nothing_is_managed(cluster: Cluster, params: Params) -> Found:  
             continue  # its labels are not known
         if not is_exempt(local.namespace, space.labels if space else {}, configuration):
             continue
+        if selects(cluster, local) is False:
+            continue  # its ClusterQueue does not take the namespace either, which another rule says
         effect = "what names it runs at once, outside any quota"
         if local.name == "default":
             effect += "; before 0.19.1 jobs without a queue are suspended there for ever"

@@ -22,6 +22,14 @@ def _selects(cluster: Cluster, selector: Selector, namespace: str) -> bool | Non
     return selector.matches(labels)
 
 
+def selects(cluster: Cluster, local: LocalQueue) -> bool | None:
+    """Whether the ClusterQueue of a LocalQueue takes its namespace; None when that is not known."""
+    queue = state(cluster).objects.cluster_queues.get(local.cluster_queue)
+    if queue is None or queue.namespace_selector is None:
+        return None
+    return _selects(cluster, queue.namespace_selector, local.namespace)
+
+
 def local_queue_outside_selector(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A LocalQueue in a namespace that its ClusterQueue does not take workloads from."""
     found = state(cluster)

@@ -10,7 +10,7 @@ from policycheck.model.origin import DocumentId, Path
 from policycheck.model.workload import PodSet, Workload
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
-from policycheck.systems.kueue.checks.managed import waiting_outside
+from policycheck.systems.kueue.checks.managed import means_queue, waiting_outside
 from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, is_exempt, queue_of
 
 _LABELS: Path = ("metadata", "labels")
@@ -42,7 +42,7 @@ def _loose(cluster: Cluster) -> Iterator[tuple[DocumentId, Workload, dict[str, i
             continue
         if workload.nature == "daemon" or is_exempt(key.namespace, labels, found.objects.configuration):
             continue
-        if queue_of(workload) or _is_defaulted(defaulted, workload):
+        if queue_of(workload) or means_queue(workload) or _is_defaulted(defaulted, workload):
             continue
         for identity in cluster.index.ids(key):
             yield identity, workload, amounts
