@@ -55,7 +55,7 @@ def test_a_rule_added_after_an_editable_install_is_seen(tmp_path):
     checkout = tmp_path / "checkout"
     for name in ("policycheck", "rules", "fixtures"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout / name)
     python = make_environment(tmp_path / "venv")
     install(python, "--editable", checkout)

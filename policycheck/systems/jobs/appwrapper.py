@@ -65,4 +65,10 @@ def _inferred(wrapped: Value, at: Path, troubles: list[Trouble]) -> list[PodSet]
     if not isinstance(facts.typed, Workload):
         return []
     troubles.extend(t._replace(path=(*at, *t.path)) for t in facts.troubles)
-    return [one._replace(path=(*at, *one.path)) for one in facts.typed.pod_sets]
+    return [_moved(one, at) for one in facts.typed.pod_sets]
+
+
+def _moved(one: PodSet, at: Path) -> PodSet:
+    """A podset of an object that is written inside another one, at ``at``."""
+    containers = tuple(c._replace(path=(*at, *c.path)) for c in one.containers)
+    return one._replace(path=(*at, *one.path), containers=containers)

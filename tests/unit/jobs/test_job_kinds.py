@@ -91,7 +91,9 @@ def test_an_app_wrapper_counts_what_it_wraps():
     }
     facts = read("workload.codeflare.dev/v1beta2", "AppWrapper", spec)
     assert counted(facts) == [("x-0", 5, 2), ("x-1", 2, 1)]
-    assert facts.typed.pod_sets[0].path == ("spec", "components", 0, "template", "spec", "template")
+    inner = ("spec", "components", 0, "template", "spec", "template")
+    assert facts.typed.pod_sets[0].path == inner
+    assert facts.typed.pod_sets[0].containers[0].path == (*inner, "spec", "containers", 0)
     assert facts.typed.pod_sets[1].path == (
         "spec",
         "components",
