@@ -141,7 +141,7 @@ def _unseen(scopes: tuple[Gathered, ...]) -> Iterator[str]:
 def _problems(book: Rulebook) -> tuple[RuleError, ...]:
     from policycheck.lint.finding import RuleError
 
-    return tuple(RuleError(problem.file, str(problem)) for problem in book.problems)
+    return tuple(RuleError(f"{p.file}:{p.line}:{p.column}", p.message) for p in book.problems)
 
 
 def _suppressions(

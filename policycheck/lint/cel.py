@@ -22,6 +22,15 @@ EXTENSIONS = ("bindings", "lists", "math", "optional", "sets", "strings", "two-v
 _FUNCTION_NAMES = ("quantity(x)", "amount(resource, x)", "isQuantity(x)", "version(text)")
 _MAX_LENGTH = 4_000
 _MAX_BINDINGS = 12
+# Functions by which a value of any size comes out of a small one.
+_GROWING = re.compile(r"\b(lists\s*\.\s*range)\b|\.\s*(replace|join|format|flatten)\s*\(")
+# Those that make another value as large as the one they are given; the engine keeps all until the end.
+_COPYING = re.compile(
+    r"\.\s*(?:lowerAscii|upperAscii|trim|split|substring|reverse|slice|sort|sortBy|distinct|map|transform\w+)\s*\("
+)
+_MEMORY = 512 * 1024 * 1024  # bytes that one evaluation may come to
+_ITERATIONS = 10_000  # the engine's own limit
+_LEAST = 1024  # bytes that any expression has to be able to see
 _BINDING = re.compile(
     r"\.\s*(?:all|exists|exists_one|existsOne|map|filter|bind|optMap|optFlatMap|transform\w+|sortBy)\s*\("
 )
@@ -142,14 +151,50 @@ def _refuse_bombs(expression: str) -> None:
     if len(expression) > _MAX_LENGTH:
         what = f"{len(expression):,} characters; an expression has at most {_MAX_LENGTH:,}"
         raise CelCompileError(what, 1, 1, expression[:80])
-    found = re.search(r"\blists\s*\.\s*range\b", expression)
+    found = _GROWING.search(expression)
     if found:
         line = expression.count("\n", 0, found.start()) + 1
         column = found.start() - expression.rfind("\n", 0, found.start())
-        raise CelCompileError("lists.range is not available in rules", line, column, expression)
+        what = f"{found[1] or found[2]} is not available in rules: a value of any size could come out of it"
+        raise CelCompileError(what, line, column, expression)
     if len(_BINDING.findall(expression)) > _MAX_BINDINGS:
         what = f"more than {_MAX_BINDINGS} macros that bind a variable; write it as a check in Python"
         raise CelCompileError(what, 1, 1, expression)
+    most = allowance(expression)
+    if most is not None and most < _LEAST:
+        raise CelCompileError(
+            "too many + for the variables that it binds; write it shorter", 1, 1, expression
+        )
+
+
+def allowance(expression: str) -> int | None:
+    """How large (see ``weigh``) what it is evaluated over may be, so that memory stays bounded; None
+    when it makes no copies of what it sees.
+
+    Each + can double a value that is bound to a variable, and adds up without one.
+    """
+    plus = expression.count("+")
+    if not plus and not _COPYING.search(expression):
+        return None
+    growth = 2 ** min(plus, 64) if "bind" in expression else plus + 1
+    turns = _ITERATIONS if _BINDING.search(expression) else 1
+    return _MEMORY // (growth * turns)
+
+
+def weigh(value: object, most: int) -> int:
+    """Characters of a value and 16 for each part of it, counted no further than beyond ``most``."""
+    weight, pending = 0, [value]
+    while pending and weight <= most:
+        at = pending.pop()
+        weight += 16
+        if isinstance(at, str):
+            weight += len(at)
+        elif isinstance(at, Mapping):
+            weight += sum(len(str(key)) for key in at)
+            pending.extend(at.values())
+        elif isinstance(at, (list, tuple)):
+            pending.extend(at)
+    return weight
 
 
 def target_field() -> Field:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Mapping
 
-from policycheck.lint.cel import CelError, Program, Runtime
+from policycheck.lint.cel import CelError, Program, Runtime, allowance, weigh
 from policycheck.lint.finding import RuleError, SkippedRule
 from policycheck.lint.guard import guards, holds
 from policycheck.lint.hit import Hit, Skip
@@ -126,7 +126,13 @@ def run_expression(
     targets: dict[str, Mapping[str, object]] = {}
     failures: list[str] = []
     scope = setting.cluster.scope
+    # Built-in rules are known to be modest; those of a folder may be anybody's.
+    most = allowance(rule.expression) if rule.system == OWN else None
     for subject in subjects(setting.cluster, rule.subject):
+        if most is not None and weigh(subject.value, most) > most:
+            what = f"{_name(subject)} is larger than this expression may see ({most:,} characters)"
+            outcome.skipped.append(SkippedRule(rule.id, what, scope))
+            continue
         system = subject.facts.system if subject.facts and subject.facts.system else rule.system
         if system not in targets:
             targets[system] = target_of(setting, system)

@@ -22,7 +22,7 @@ from policycheck.record import NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FORMAT = 1  # of the compiled form; raise it when Rule or the descriptors change
+_FORMAT = 2  # of the compiled form; raise it when Rule, the descriptors, or what is refused change
 _MAX_BYTES = 1_000_000
 _ENTRY = {"size", "mtime", "sha256", "rule"}
 

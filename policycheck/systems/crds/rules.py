@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policycheck.lint.cel import CelCompileError, CelError, Program, Runtime, compile_expression
+from policycheck.lint.cel import (
+    CelCompileError,
+    CelError,
+    Program,
+    Runtime,
+    allowance,
+    compile_expression,
+    weigh,
+)
 from policycheck.model.facts import Trouble
 from policycheck.model.origin import Path
 from policycheck.model.schema import Field, FieldPathError, parse_path
@@ -71,6 +79,9 @@ class Rules:
             self._programs[expression] = known
         if isinstance(known, str):
             return known
+        most = allowance(expression)
+        if most is not None and weigh(context, most) > most:
+            return f"the value is larger than it may see ({most:,} characters)"
         value = known.eval(context)
         return value.message if isinstance(value, CelError) else value
 

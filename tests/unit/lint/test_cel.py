@@ -5,7 +5,16 @@ import sys
 
 import pytest
 
-from policycheck.lint.cel import CelCompileError, CelError, Runtime, compile_expression, target_field, version
+from policycheck.lint.cel import (
+    CelCompileError,
+    CelError,
+    Runtime,
+    allowance,
+    compile_expression,
+    target_field,
+    version,
+    weigh,
+)
 from policycheck.model.schema import (
     Table,
     any_,
@@ -177,6 +186,11 @@ def test_a_runaway_expression_is_stopped(runtime):
     ("expression", "words"),
     [
         ("true &&\n  lists.range(2000000000).size() > 0", "lists.range is not available"),
+        ("object.metadata.name.replace('a', 'bbbb') != ''", "replace is not available"),
+        ("['a'].join(object.metadata.name) != ''", "join is not available"),
+        ("'%.100000000f'.format([1.0]) != ''", "format is not available"),
+        ("[[1], [2]].flatten().size() > 0", "flatten is not available"),
+        ("cel.bind(a, 'x', " + "a+" * 30 + "a != '')", "too many +"),
         ("'" + "x" * 4000 + "' == ''", "at most 4,000"),
         ("&&".join(["[1].all(x, true)"] * 13), "more than 12 macros"),
         ("(" * 5000, "4,000"),
@@ -263,3 +277,26 @@ def test_evaluation_needs_no_descriptors_and_no_validator():
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout.split("\n")[:2] == ["False", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "most"),
+    [
+        ("object.a == 'x' || object.b.all(i, i > 1)", None),
+        ("object.a.matches('x')", None),
+        ("object.a + object.a != ''", 256 * 2**20),
+        ("object.a.lowerAscii() != ''", 512 * 2**20),
+        ("object.a.split('').all(i, i != '')", 53_687),
+        ("cel.bind(a, object.a + object.a, a + a != '')", 13_421),
+    ],
+)
+def test_what_copies_sees_only_so_much(expression, most):
+    assert allowance(expression) == most
+
+
+def test_a_value_is_weighed_no_further_than_needed():
+    assert weigh("abc", 100) == 19
+    assert weigh({"k": ["abc", 1]}, 1000) == 16 + 1 + 16 + 19 + 16
+    endless = {"a": ["x" * 10] * 10**6}
+    endless["a"].append(endless)  # a value that holds itself is not walked for ever
+    assert 500 < weigh(endless, 500) < 10**8

@@ -287,3 +287,18 @@ def test_settings_that_fit_no_rule_are_errors_and_no_clean_run(world, rule, queu
     assert [(e.rule, e.why) for e in result.errors] == [
         ("settings", "select: no rule 'EX1O1'; did you mean 'EX101'?")
     ]
+
+
+def test_an_object_that_is_too_large_for_ones_own_rule_is_skipped_not_judged(world, rule, queue):
+    own = rule(
+        id="ACME100", name="mine", each=None, at="metadata.name", message="m", remediation="r",
+        expression="object.metadata.name.split('').all(c, c != 'z')",
+    )  # fmt: skip
+    book = world.book(own, own=True)
+    assert not book.problems
+    small = world.run(book, {"q.yaml": queue, "r.yaml": queue.replace("name: a", "name: z")})
+    assert [f.place.file for f in small.findings] == ["r.yaml"]
+    large = world.run(book, {"q.yaml": queue.replace("name: a", "name: " + "z" * 60_000)})
+    assert (large.findings, large.errors) == ((), ())
+    (skip,) = large.skipped
+    assert "is larger than this expression may see (53,687 characters)" in skip.why
