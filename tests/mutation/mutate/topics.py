@@ -166,7 +166,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "queue-in-exempt-namespace",
     ),
     "selector-none": ("namespace-selector-absent",),
-    "selects-no-node": ("fits-no-node", "unpublished-label"),
+    "selects-no-node": ("selects-no-node", "fits-no-node", "unpublished-label"),
     "sharing-latency": ("service-on-shares", "shares-among-gpus"),
     "sharing-oversells": ("quota-counts-shares", "shares-among-gpus", "plugin-oversells"),
     "slices-left-over": ("slice-size-leaves-rest",),
