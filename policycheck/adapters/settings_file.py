@@ -119,9 +119,11 @@ def _read(data: bytes, shown: str) -> Written:
         import tomllib
 
         section = tomllib.loads(text).get("tool", {}).get("policycheck", {})
+        if not isinstance(section, Mapping):
+            raise WrittenError(1, 1, "tool.policycheck is a table: [tool.policycheck]")  # noqa: TRY301
     except WrittenError as error:
         raise SettingsError([Problem(shown, error.line, error.column, error.message)]) from None
-    except ValueError as error:
+    except (ValueError, RecursionError, AttributeError) as error:
         raise SettingsError([Problem(shown, 1, 1, f"can not be read: {error}")]) from None
     return Written(section, _toml_places(text, section), {}, frozenset())
 
@@ -141,19 +143,24 @@ def _toml_places(text: str, section: Mapping[str, Any]) -> dict[tuple[str | int,
     return places
 
 
-def _section(path: str) -> Mapping[str, Any] | None:
-    """``[tool.policycheck]`` of a pyproject.toml; None when there is none, or no TOML to find it in."""
+def _section(path: str) -> object:
+    """``[tool.policycheck]`` of a pyproject.toml; None when there is none. A file that has one and is
+    no TOML gives an empty one: reading it again says what is wrong.
+    """
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as above
             text = file.read()
-        if "tool.policycheck" not in text:
-            return None
-        import tomllib
-
-        section = tomllib.loads(text).get("tool", {}).get("policycheck")
     except (OSError, ValueError):
         return None
-    return section if isinstance(section, Mapping) else None
+    if "tool.policycheck" not in text:
+        return None
+    import tomllib
+
+    try:
+        return tomllib.loads(text).get("tool", {}).get("policycheck")
+    except (ValueError, RecursionError, AttributeError):
+        begins = (line.strip().lstrip("[ ") for line in text.splitlines())
+        return {} if any(line.startswith("tool.policycheck") for line in begins) else None
 
 
 def _settings(plain: Mapping[str, Any], folder: str, shown: str) -> Settings:

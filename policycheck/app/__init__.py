@@ -91,8 +91,9 @@ def lint_texts(
 def _lint(
     scopes: tuple[Gathered, ...], sources: Sources, settings: Settings, before: Past | None = None
 ) -> LintResult:
-    from policycheck.app.target import targets_of
+    from policycheck.app.target import complaints, remark, targets_of
     from policycheck.lint import runner
+    from policycheck.lint.finding import RuleError
     from policycheck.source.spans import Spans
 
     book = rulebook(sources.rules)
@@ -121,10 +122,13 @@ def _lint(
         skipped=_not_evaluated(book, idle),
     )
     result = runner.run(job)
+    told = (what for scope in scopes for what in complaints(scope, sources.targets))
+    wrong = [RuleError("settings", what) for what in dict.fromkeys(told)]
+    remarks = filter(None, (remark(one) for known in targets.values() for one in known.values()))
     return result._replace(
         files=accounts(scopes),
-        errors=(*result.errors, *_problems(book)),
-        notes=(*result.notes, *_unseen(scopes)),
+        errors=(*result.errors, *_problems(book), *wrong),
+        notes=(*result.notes, *dict.fromkeys(remarks), *_unseen(scopes)),
     )
 
 

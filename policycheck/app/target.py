@@ -53,6 +53,35 @@ def targets_of(scope: Gathered, given: tuple[str, ...]) -> Mapping[str, Target]:
     return {**found, "kueue": Target("kueue", version, seen.gates, seen.assumed, source)}
 
 
+def complaints(scope: Gathered, given: tuple[str, ...]) -> Iterator[str]:
+    """Targets of systems that there are not: a misspelt one must not look heeded."""
+    from policycheck.app.book import PREFIXES
+    from policycheck.lint.settings import parse_target
+    from policycheck.model.schema import suggest
+
+    known = sorted(PREFIXES.values())
+    for target in map(parse_target, (*scope.targets, *given)):
+        if target.system not in known:
+            yield f"target: no system {target.system!r}{suggest(target.system, known)}"
+
+
+def remark(target: Target) -> str:
+    """What to say of a version that nothing here was held against; "" when there is nothing."""
+    if target.system != "kueue":
+        return ""
+    from policycheck.systems.kueue.target import LATEST, OLDEST, parse_version
+
+    version = parse_version(target.version)
+    if OLDEST <= version <= LATEST:
+        return ""
+    spelled = [".".join(map(str, one)) for one in (OLDEST, LATEST)]
+    near = spelled[0] if version < OLDEST else spelled[1]
+    return (
+        f"kueue {target.version} is not known here, {spelled[0]} to {spelled[1]} are: "
+        f"what is said is what holds for {near}, and may not hold for yours"
+    )
+
+
 def _telling(scope: Gathered) -> Iterator[tuple[DocumentId, Mapping[str, Any]]]:
     for identity, document in scope.documents.items():
         if document.value.get("kind") in _TELLING:

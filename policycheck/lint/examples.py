@@ -8,7 +8,7 @@ from typing import Protocol
 
 from policycheck.lint.finding import Finding, LintResult
 from policycheck.lint.rule import Rule, Systems
-from policycheck.lint.rulebook import RuleFolder, files_of
+from policycheck.lint.rulebook import RuleFolder, RuleFolderError, files_of
 from policycheck.lint.rulefile import Source, load
 from policycheck.lint.rulemodel import ExampleModel, RuleModel
 from policycheck.lint.settings import ClusterScope, Settings
@@ -52,7 +52,11 @@ def pages(folder: RuleFolder, systems: Systems) -> tuple[list[Page], list[Proble
     """Every rule of ``folder`` with its examples, by id, and what is wrong with the other files."""
     found: list[Page] = []
     problems: list[Problem] = []
-    for file in files_of(folder.path):
+    try:
+        files = list(files_of(folder.path))
+    except RuleFolderError as error:
+        return [], [Problem(str(folder.path), 1, 1, str(error))]
+    for file in files:
         shown = file.path
         try:
             text = Path(file.path).read_text(encoding="utf-8-sig")

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _FORMAT = 2  # of the compiled form; raise it when Rule, the descriptors, or what is refused change
 _MAX_BYTES = 1_000_000
+_MAX_SEEN = (
+    50_000  # files and folders below a folder of rules; `rules: [/]` in a pull request is a mistake or worse
+)
 _ENTRY = {"size", "mtime", "sha256", "rule"}
 
 
@@ -61,6 +64,10 @@ class Rulebook(NamedTuple):
         return next((rule for rule in self.rules if name in (rule.id, rule.name)), None)
 
 
+class RuleFolderError(ValueError):
+    """A folder that can be no folder of rules."""
+
+
 class RuleFile(NamedTuple):
     """A file that looks like a rule, and the state by which a change shows."""
 
@@ -84,7 +91,11 @@ def load(folders: tuple[RuleFolder, ...], systems: Systems, stamp: str = "") -> 
             continue
         key = f"{_FORMAT} {ENGINE} {stamp} {int(folder.own)}"
         loaded = _Folder(folder, systems, key)
-        loaded.run()
+        try:
+            loaded.run()
+        except RuleFolderError as error:
+            problems.append(Problem(str(folder.path), 1, 1, str(error)))
+            continue
         rules.extend(loaded.rules)
         problems.extend(loaded.problems)
         digests.extend(loaded.digests)
@@ -151,14 +162,23 @@ class _Folder:
 
 
 def files_of(folder: Name) -> Iterator[RuleFile]:
-    """Every rule file below ``folder``, sorted by name. A link to a folder is not followed."""
+    """Every rule file below ``folder``, sorted by name. A link to a folder is not followed.
+
+    Raises RuleFolderError for a folder that is much too large.
+    """
     root = os.fspath(folder).replace(os.sep, "/").rstrip("/") or "/"
     found = []
     waiting = [""]
+    seen = 0
     while waiting:
         lead = waiting.pop()
         with contextlib.suppress(OSError), os.scandir(f"{root}/{lead}") as entries:
             for entry in entries:
+                seen += 1
+                if seen > _MAX_SEEN:
+                    raise RuleFolderError(
+                        f"more than {_MAX_SEEN:,} files in it; give the folder of rule files alone"
+                    )
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):

@@ -29,6 +29,14 @@ def summary(result: LintResult, view: View) -> str:
     return "\n".join(_summary(result, view)) + "\n"
 
 
+def serious(result: LintResult, view: View) -> str:
+    """Only what failed, for those who asked to hear nothing else; "" when nothing did."""
+    rows = [
+        row for notice in notices(result) if notice.kind in _SERIOUS for row in _notice(notice, view.style)
+    ]
+    return "".join(f"{row}\n" for row in rows)
+
+
 def _finding(finding: Finding, result: LintResult, lines: Lines, style: Style) -> list[str]:
     lead = f"{finding.severity}[{finding.rule}]"
     message = wrap(clean(finding.message, ascii_only=style.ascii), style.width - len(lead) - 2)
@@ -51,7 +59,7 @@ def _footers(finding: Finding, result: LintResult, hidden: int) -> list[tuple[st
         found.append(("strong", "note", f"and {hidden:,} more places (--verbose shows them)"))
     if finding.object is not None:
         where = f"{finding.object}, {finding.path}" if finding.path else str(finding.object)
-        if len(result.scopes) > 1:
+        if len(result.scopes) > 1 and finding.scope:
             where += f" (scope {finding.scope})"
         found.append(("strong", "at", where))
     if finding.confidence != "high":

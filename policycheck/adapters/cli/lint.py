@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -136,9 +137,12 @@ def run(request: Request) -> int:
         if request.dump:
             from policycheck.report.dump import clusters, render
 
-            common.emit(render(clusters(app.load(sources, settings))), request.output)
+            found = app.load(sources, settings)
+            _guard([request.output or ""], {i.file for one in found for i in one.entries}, settings)
+            common.emit(render(clusters(found)), request.output)
             return exitcode.OK
         result = _lint(app, sources, settings, request.new_from)
+    _guard([sink.file for sink in sinks], [report.file for report in result.files], settings)
     _report(result, sinks, request, _next_steps(result, settings), common.line_source(read))
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
 
@@ -171,7 +175,11 @@ def parse_formats(request: Request) -> tuple[Sink, ...]:
         raise common.usage_error("--output has nothing to write: every --format names a file of its own")
     if request.statistics and any(sink.format not in {"text", "concise"} for sink in sinks):
         raise common.usage_error("--statistics goes with --format text or concise")
-    return tuple(sink if sink.file else Sink(sink.format, request.output or "") for sink in sinks)
+    made = tuple(sink if sink.file else Sink(sink.format, request.output or "") for sink in sinks)
+    files = [os.path.realpath(sink.file) for sink in made if sink.file]
+    if len(set(files)) < len(files):
+        raise common.usage_error("two formats go to one file; give each its own")
+    return made
 
 
 def merge(settings: Settings, request: Request) -> Settings:
@@ -195,6 +203,20 @@ def flat(options: dict[str, Any]) -> dict[str, Any]:
             part.strip() for given in options[name] for part in given.split(",") if part.strip()
         )
     return options
+
+
+def _guard(outputs: Sequence[str], inputs: Iterable[str], settings: Settings) -> None:
+    """Refuses to write over what was read. Raises click.UsageError."""
+    asked = [output for output in outputs if output]
+    taken = {os.path.realpath(file): file for file in (*inputs, settings.file) if file} if asked else {}
+    folders = [os.path.realpath(folder) for folder in (*settings.rules, *settings.crds)]
+    for output in asked:
+        real = os.path.realpath(output)
+        below = any(real == folder or real.startswith(folder + os.sep) for folder in folders)
+        if real in taken or (below and os.path.exists(real)):  # noqa: PTH110 - pathlib costs start-up
+            raise common.usage_error(
+                f"{output} is one of the files that are read here; write the report to another"
+            )
 
 
 def _refuse(request: Request) -> None:
@@ -258,13 +280,18 @@ def _report(
             None if sink.file else sys.stdout, request.color, quiet=request.quiet, verbose=request.verbose
         )
         common.emit(render(sink.format, result, View(lines, style, steps, request.statistics)), sink.file)
-    if not request.quiet and not any(sink.format == "text" and not sink.file for sink in sinks):
+    if request.quiet or not any(sink.format == "text" and not sink.file for sink in sinks):
         _account(result, request, steps)
 
 
 def _account(result: LintResult, request: Request, steps: tuple[str, ...]) -> None:
-    """The account of the run on standard error, when standard output is not for people."""
-    from policycheck.report.text import summary
+    """The account of the run on standard error, when standard output is not for people; only what
+    failed when they asked for quiet, since it is the reason for the exit code.
+    """
+    if request.quiet and not result.errors and not any(file.failed for file in result.files):
+        return
+    from policycheck.report.text import serious, summary
 
     style = common.style_for(sys.stderr, request.color, verbose=request.verbose)
-    common.say(summary(result, View(lambda _: (), style, steps)))
+    view = View(lambda _: (), style, steps)
+    common.say(serious(result, view) if request.quiet else summary(result, view))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from policycheck.record import NamedTuple
 
 LATEST = (0, 20)
-_OLDEST = (0, 13)
+OLDEST = (0, 13)  # the first and the last version whose behaviour is known here are this and LATEST
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:[.\-+].*)?\Z", re.ASCII)
 
 # From which minor version of 0.x the default is what; before the first entry the gate does not exist.
