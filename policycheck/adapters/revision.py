@@ -56,6 +56,8 @@ def earlier(rev: str, sources: Sources, settings: Settings) -> Iterator[Earlier]
         note = f"only what is new since {found.commit[:12]}, where {rev} and what is checked out have parted"
         if len(paths) < len(sources.paths):
             note += "; standard input has no earlier state, all of it counts as new"
+        if found.modules:
+            note += f"; what is in submodules ({', '.join(found.modules[:3])}) counts as it is now"
         yield Earlier(before, note)
 
 

@@ -275,3 +275,19 @@ def test_names_that_leave_the_tree_are_not_written(commit, git, flavors, folder)
     made = git("commit-tree", tree.stdout.decode().strip(), "-p", "HEAD", "-m", "x")
     git("update-ref", "refs/heads/main", made)
     assert flavors(".", "--new-from", "HEAD") == ["old"]
+
+
+def test_what_is_in_a_submodule_counts_as_it_is(commit, git, write, flavors, folder, lint):
+    other = folder.parent / "other"
+    other.mkdir()
+    for args in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "x")):
+        (other / "a.yaml").write_text(FLAVOR.format("theirs"))
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *args], cwd=other, check=True)
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub")
+    commit({"b.yaml": FLAVOR.format("old")})
+    write({"c.yaml": FLAVOR.format("new")})
+    assert flavors(".") == ["old", "new", "theirs"]
+    assert flavors(".", "--new-from", "HEAD") == ["new"]
+    notes = lint(".", "--new-from", "HEAD").report["summary"]["notes"]
+    assert any("submodules (sub) counts as it is now" in note for note in notes)
