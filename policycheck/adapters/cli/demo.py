@@ -10,13 +10,17 @@ import click
 
 from policycheck.adapters.cli import common, exitcode
 
+JOB = "team-foundation/pretrain-32b"
+
 NEXT = """Now on your own files (nothing leaves your machine):
 
   kubectl get nodes -o json > nodes.json
   policycheck lint PATH... --inventory nodes.json
 
   policycheck inventory nodes.json        what the hardware amounts to
-  policycheck explain RULE                why a finding hurts, and what to write instead
+  policycheck explain RULE                why it hurts, and what to write instead
+  policycheck why WORKLOAD PATH...        why it waits, and what would let it in
+  policycheck matrix PATH...              who can take running jobs from whom
 """
 
 
@@ -35,6 +39,8 @@ def demo(color: str) -> int:
     clusters = data.root() / "fixtures" / "clusters"
     common.emit("== The example as somebody wrote it: demo-bad\n\n")
     _lint(clusters, "demo-bad", color)
+    common.emit(f"\n== Why one of its jobs never starts: policycheck why {JOB} demo-bad\n\n")
+    _why(clusters, "demo-bad", color)
     common.emit("\n== The same cluster, repaired: demo-good\n\n")
     _lint(clusters, "demo-good", color)
     common.emit(f"\n{NEXT}")
@@ -52,3 +58,15 @@ def _lint(clusters: Path, name: str, color: str) -> None:
         result = app.lint(app.Sources(paths=(name,), read=read, today=common.today()), Settings())
         view = View(common.line_source(read), common.style_for(sys.stdout, color))
         common.emit(render("text", result, view))
+
+
+def _why(clusters: Path, name: str, color: str) -> None:
+    from policycheck import app
+    from policycheck.app import why
+    from policycheck.lint.settings import Settings
+    from policycheck.report.why import render_text
+
+    with chdir(clusters):
+        answer, _ = why.why(JOB, app.Sources(paths=(name,), read=common.reader()), Settings())
+    if answer is not None:
+        common.emit(render_text(answer, common.style_for(sys.stdout, color)))
