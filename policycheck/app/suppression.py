@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.lint.finding import Place
@@ -12,6 +12,8 @@ from policycheck.source.text import TextError, decode
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered
+    from policycheck.model.cluster import Entry
+    from policycheck.model.origin import DocumentId
     from policycheck.source.spans import Spans
 
 
@@ -22,6 +24,7 @@ def suppressions(
     found: list[Suppression] = []
     seen: set[str] = set()
     for scope in scopes:
+        entries = scope.by_id if scope.marked else {}
         for file in scope.parsed:
             if file in seen or file not in scope.marked:
                 continue
@@ -29,7 +32,7 @@ def suppressions(
             written = [one for d in scope.parsed[file].documents for one in suppress.annotated(d)]
             if file not in scope.rendered:  # rendering keeps no comments of people's
                 written.extend(_in_comments(file, scope, read))
-            found.extend(_convert(one, scope, spans) for one in written)
+            found.extend(_convert(one, scope.name, entries, spans) for one in written)
     return tuple(found)
 
 
@@ -43,18 +46,20 @@ def _in_comments(
     return suppress.comments(file, text, scope.parsed[file].documents)
 
 
-def _convert(one: suppress.Suppression, scope: Gathered, spans: Spans) -> Suppression:
+def _convert(
+    one: suppress.Suppression, scope: str, entries: Mapping[DocumentId, Entry], spans: Spans
+) -> Suppression:
     span = one.span
     if one.path and one.document is not None:
         span = spans.locate(one.document, one.path).span
-    entry = scope.by_id.get(one.document) if one.document is not None else None
+    entry = entries.get(one.document) if one.document is not None else None
     return Suppression(
         rules=one.rules,
         place=Place(one.file, span),
         lines=one.lines,
         object=entry.facts.key if entry else None,
         api_version=entry.facts.api_version if entry else "",
-        scope=scope.name,
+        scope=scope,
         until=one.until,
         owner=one.owner,
         reason=one.reason,
