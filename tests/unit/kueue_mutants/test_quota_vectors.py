@@ -93,6 +93,28 @@ def test_the_height_is_that_of_the_first_node_that_holds_the_rest():
     assert t.tree.reach(t.cell["a"], 3) == (2, True)  # low: 2 + 2 > 3; mid: 2 + 2 <= 6
 
 
+def test_a_queue_has_height_0_and_a_cohort_one_more_than_what_is_below():
+    t = v3()
+    assert {n.name: t.tree.height[number] for number, n in enumerate(t.tree.nodes)} == {
+        "root": 2, "team1": 1, "shared": 0, "c1": 0, "c2": 0,
+    }  # fmt: skip
+
+
+def test_nodes_know_what_they_are():
+    lone = ClusterQueue("a", "", quota(4, None, 1), fair_weight=500)
+    nodes = [build([lone], [], lending=lending).trees[0].nodes[0] for lending in (True, False)]
+    assert nodes[0] == ("a", True, -1, {F: Quota(4, None, 1)}, 0.5)
+    assert nodes[1] == ("a", True, -1, {F: Quota(4, None, None)}, 0.5)
+    cohort, member = build([queue("b", "c", 3)], []).trees[0].nodes
+    assert cohort == ("c", False, -1, {}, 1)
+    assert member == ("b", True, 0, {F: Quota(3)}, 1)
+
+
+def test_what_nobody_wrote_a_quota_for_has_a_nominal_of_0():
+    t = Small([queue("a", "c", 2), ClusterQueue("b", "c", quota(3, flavor="g"))])
+    assert t.of("nominal", "a", "b", "c") == (2, 0, 0)
+
+
 def test_what_is_kept_and_in_use_already_takes_nothing_off_the_rest():
     cohorts = [Cohort("root"), Cohort("mid", "root"), Cohort("low", "mid", quota(2, None, 1))]
     queues = [
