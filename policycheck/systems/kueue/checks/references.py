@@ -44,6 +44,11 @@ class Broken(NamedTuple):
     meant: str  # of what it is a misspelling; "" when that is not plain
     hint: str = ""  # what else may help
 
+    @property
+    def kind(self) -> str:
+        """The kind that is referred to: what ``says`` ends with."""
+        return self.says.rpartition(" ")[2]
+
 
 def _unseen(kind: str) -> Skip:
     return Skip(f"no {kind} is in sight; pass --context with the folder that holds them")
@@ -180,6 +185,15 @@ _KINDS: tuple[Callable[[Cluster], Iterator[Broken | Skip]], ...] = (
 )
 
 
+def _broken(cluster: Cluster, look: Callable[[Cluster], Iterator[Broken | Skip]]) -> Iterator[Broken | Skip]:
+    """What ``look`` finds; what may stand in a text that could not be read (a template) is not broken."""
+    for one in look(cluster):
+        if isinstance(one, Broken) and cluster.may_be_unseen(one.kind, one.name):
+            yield Skip(f"{one.kind} {one.name} may stand in a text that could not be read")
+        else:
+            yield one
+
+
 def _misspelt(found: Iterator[Broken | Skip]) -> Found:
     for one in found:
         if isinstance(one, Broken) and one.meant:
@@ -188,33 +202,33 @@ def _misspelt(found: Iterator[Broken | Skip]) -> Found:
 
 def cluster_queue_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A LocalQueue that leads to a misspelt ClusterQueue."""
-    return _misspelt(_cluster_queues(cluster))
+    return _misspelt(_broken(cluster, _cluster_queues))
 
 
 def local_queue_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A workload in a misspelt LocalQueue."""
-    return _misspelt(_local_queues(cluster))
+    return _misspelt(_broken(cluster, _local_queues))
 
 
 def flavor_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """Quota in a misspelt flavor."""
-    return _misspelt(_flavors(cluster))
+    return _misspelt(_broken(cluster, _flavors))
 
 
 def check_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A misspelt admission check."""
-    return _misspelt(_checks(cluster))
+    return _misspelt(_broken(cluster, _checks))
 
 
 def topology_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A flavor with a misspelt topology."""
-    return _misspelt(_topologies(cluster))
+    return _misspelt(_broken(cluster, _topologies))
 
 
 def priority_class_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """A priority label that is misspelt, or that names a PriorityClass of pods: no Workload is made."""
     pod_classes = core(cluster).priority_classes
-    for one in _priorities(cluster):
+    for one in _broken(cluster, _priorities):
         if isinstance(one, Skip) or not (one.meant or one.name in pod_classes):
             continue
         hint = f"did you mean {one.meant!r}?"
@@ -230,7 +244,7 @@ def reference_not_in_sight(cluster: Cluster, params: Params) -> Found:  # noqa: 
     """Any reference that leads nowhere, and that is no plain misspelling."""
     pod_classes = core(cluster).priority_classes
     for kind in _KINDS:
-        for one in kind(cluster):
+        for one in _broken(cluster, kind):
             if isinstance(one, Skip):
                 yield one
             elif not one.meant and not (kind is _priorities and one.name in pod_classes):
