@@ -4,8 +4,10 @@ from policycheck.lint.settings import Settings
 QUEUE = """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
-metadata: {name: %s}
-spec: {namespaceSelector: {}}
+metadata:
+  name: %s
+spec:
+  namespaceSelector: {}
 """
 LOCAL = """
 apiVersion: kueue.x-k8s.io/v1beta2
