@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
@@ -55,8 +55,13 @@ class Rights(Protocol):
     def potential(self, queue: str, flavor: str, resource: str) -> int:
         """The most it can ever use: everything, with all others idle."""
 
-    def may_take(self, taker: str, holder: str) -> Taking:
-        """Whether workloads of ``taker`` may displace workloads of ``holder``."""
+    def may_take(self, taker: str, holder: str) -> Mapping[str, Taking]:
+        """By situation of the taker, what it may displace of ``holder``'s.
+
+        Situations: ``any`` (its own workloads), ``own`` (the request stays within its own quota),
+        ``cohort`` (beyond that, within a cohort that the holder is not in), ``borrowing`` (beyond that
+        too). Empty when the two never meet.
+        """
 
     def shortfalls(self) -> Sequence[Shortage]:
         """Guarantees that the tree cannot honour all at once, or not at all."""

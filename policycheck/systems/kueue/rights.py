@@ -6,15 +6,16 @@ take back what others borrow, whoever they are (documentation "Cohort", "Preempt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from policycheck.model.amount import UNLIMITED
 from policycheck.simulate.rights import Shortage, Taking
-from policycheck.systems.kueue.model import ClusterQueue, KueueObjects
+from policycheck.systems.kueue.model import KueueObjects
 from policycheck.systems.kueue.quota import Forest, Tree, build
 from policycheck.systems.kueue.scheduler.compile import inactive
-from policycheck.systems.kueue.scheduler.victims import FAIR, IN_QUEUE, RECLAMATION, WHILE_BORROWING
+from policycheck.systems.kueue.taking import ways
 from policycheck.systems.kueue.target import Target, strategy
 
-NEVER = Taking(False)
 _LATEST = Target()
 
 
@@ -27,8 +28,7 @@ class KueueRights:
         self._forest: Forest = build(
             objects.cluster_queues.values(), objects.cohorts.values(), lending=rules.lending
         )
-        self._fair = objects.configuration.fair_sharing is not None
-        self._within_nominal = rules.within_nominal
+        self._rules = rules
 
     def queues(self) -> list[str]:
         """All ClusterQueues, sorted."""
@@ -78,36 +78,14 @@ class KueueRights:
             return UNLIMITED
         return max(0, most - self.guarantee(queue, flavor, resource))
 
-    def may_take(self, taker: str, holder: str) -> Taking:
-        """Whether workloads of ``taker`` may displace workloads of ``holder``: the policy is the taker's."""
-        config = self._objects.cluster_queues.get(taker)
-        if config is None or holder not in self._objects.cluster_queues:
-            return NEVER
-        if taker == holder:
-            return _within(config)
-        mine, theirs = self._forest.place[taker], self._forest.place[holder]
-        if mine[0] != theirs[0]:
-            return Taking(False, when="the queues share no cohort")
-        shared = set(self.resources(taker)) & set(self.resources(holder))
-        if not shared:
-            return Taking(False, when="the queues share no flavor and resource")
-        return self._across(config, holder)
-
-    def _across(self, config: ClusterQueue, holder: str) -> Taking:
-        policy = config.preemption.reclaim_within_cohort
-        if policy not in ("Any", "LowerPriority"):
-            return Taking(False, when="reclaimWithinCohort is Never")
-        lower = policy == "LowerPriority"
-        over = f"while {holder} uses more than its nominal quota"
-        if self._fair:
-            reason = RECLAMATION if self._within_nominal else FAIR
-            return Taking(True, reason, lower, borrowing=True, when=f"{over} and has the larger share")
-        borrow = config.preemption.borrow_within_cohort
-        if borrow.policy == "LowerPriority":
-            return Taking(
-                True, WHILE_BORROWING, lower, at_most=borrow.max_priority_threshold, borrowing=True, when=over
-            )
-        return Taking(True, RECLAMATION, lower, when=f"{over} and {config.name} stays within its own")
+    def may_take(self, taker: str, holder: str) -> Mapping[str, Taking]:
+        """By situation of the taker, what it may displace of ``holder``'s: the policy is the taker's."""
+        known = self._objects.cluster_queues
+        if taker not in known or holder not in known:
+            return {}
+        if taker != holder and not set(self.resources(taker)) & set(self.resources(holder)):
+            return {}
+        return ways(self._objects, self._rules, taker, holder)
 
     def shortfalls(self) -> list[Shortage]:
         """Nominal quota that its queue cannot count on, and why."""
@@ -129,11 +107,3 @@ class KueueRights:
                     )
                     found.append(Shortage(name, flavor, resource, nominal, sure, why))
         return found
-
-
-def _within(config: ClusterQueue) -> Taking:
-    policy = config.preemption.within_cluster_queue
-    if policy not in ("LowerPriority", "LowerOrNewerEqualPriority"):
-        return Taking(False, when="withinClusterQueue is Never")
-    newer = policy == "LowerOrNewerEqualPriority"
-    return Taking(True, IN_QUEUE, lower_only=True, newer_equal=newer, borrowing=True)

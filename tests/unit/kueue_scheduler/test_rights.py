@@ -72,29 +72,39 @@ def test_what_is_not_there_has_no_rights():
     assert found.resources("a") == [GPU]
     assert found.resources("zz") == []
     assert found.guarantee("zz", *GPU) == found.potential("a", "other", "gpu") == found.burst("zz", *GPU) == 0
-    assert not found.may_take("a", "zz").may
+    assert found.may_take("a", "zz") == {}
+
+
+def what(taking):
+    return taking.reason, taking.lower_only, taking.at_most
 
 
 @pytest.mark.parametrize(
-    ("preemption", "fair", "reason", "lower", "most"),
+    ("preemption", "fair", "own", "borrowing"),
     [
-        (Preemption(), False, "", False, None),
-        (Preemption("Never", "Any"), False, "InCohortReclamation", False, None),
-        (Preemption("Never", "LowerPriority"), False, "InCohortReclamation", True, None),
-        (Preemption("Never", "Any", BorrowWithinCohort("LowerPriority", 5)), False, "InCohortReclaimWhileBorrowing", False, 5),
-        (Preemption("Never", "LowerPriority"), True, "InCohortReclamation", True, None),
+        (Preemption(), False, ("", False, None), ("", False, None)),
+        (Preemption("Never", "Any"), False, ("InCohortReclamation", False, None), ("", False, None)),
+        (Preemption("Never", "LowerPriority"), False, ("InCohortReclamation", True, None), ("", False, None)),
+        (
+            Preemption("Never", "Any", BorrowWithinCohort("LowerPriority", 5)),
+            False,
+            ("InCohortReclamation", False, None),
+            ("InCohortReclaimWhileBorrowing", True, 5),
+        ),
+        (
+            Preemption("Never", "LowerPriority"),
+            True,
+            ("InCohortReclamation", True, None),
+            ("InCohortFairSharing", True, None),
+        ),
     ],
-)  # fmt: skip
-def test_the_policy_of_the_taker_decides(preemption, fair, reason, lower, most):
+)
+def test_the_policy_of_the_taker_decides(preemption, fair, own, borrowing):
     more = {"configuration": Configuration(fair_sharing=FairSharing())} if fair else {}
     found = rights(queue("a", Quota(4), "c", preemption), queue("b", Quota(4), "c", ANY), **more)
     taking = found.may_take("a", "b")
-    assert (taking.may, taking.reason, taking.lower_only, taking.at_most) == (
-        bool(reason),
-        reason,
-        lower,
-        most,
-    )
+    assert what(taking["own"]) == own
+    assert what(taking["borrowing"]) == borrowing
 
 
 def test_own_workloads_and_strangers():
@@ -105,7 +115,7 @@ def test_own_workloads_and_strangers():
         queue("n", Quota(4)),
         cohorts=[Cohort("c")],
     )
-    assert found.may_take("a", "a").newer_equal
-    assert found.may_take("a", "a").reason == "InClusterQueue"
-    assert not found.may_take("n", "n").may
-    assert "no cohort" in found.may_take("a", "b").when
+    assert found.may_take("a", "a")["any"].newer_equal
+    assert found.may_take("a", "a")["any"].reason == "InClusterQueue"
+    assert not found.may_take("n", "n")["any"].may
+    assert found.may_take("a", "b") == {}
