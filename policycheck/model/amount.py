@@ -1,7 +1,7 @@
 """Quantities as integers in base units, saturating where "unlimited" begins.
 
-``cpu`` is counted in thousandths of a core; every other resource in whole units, rounded up, as
-Kueue does (facts: pod requests become ``Value()`` for all resources but cpu). ``UNLIMITED`` is the
+``cpu`` is counted in thousandths of a core; every other resource in whole units, rounded up
+(``Value()`` of a quantity, as quota is charged for all resources but cpu). ``UNLIMITED`` is the
 largest signed 64-bit integer; arithmetic saturates there instead of wrapping.
 """
 
