@@ -113,7 +113,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
 def render_text(matrices: Sequence[Matrix], style: Style, queue: str = "") -> str:
     """Takers one after the other, those alike together; with ``queue`` also who takes from it."""
     blocks = [_matrix(matrix, style, queue) for matrix in matrices]
-    return "\n".join("\n".join(rows) for rows in blocks) + "\n" if blocks else ""
+    return "\n\n".join("\n".join(rows) for rows in blocks) + "\n" if blocks else ""
 
 
 def _matrix(matrix: Matrix, style: Style, queue: str) -> list[str]:

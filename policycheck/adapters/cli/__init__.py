@@ -92,6 +92,7 @@ def script() -> NoReturn:
     Taking the interpreter apart, module by module, is a fifth of a short run (24 of 130 ms) and does
     nothing for anyone: files are closed and processes joined by then.
     """
+    _open_closed()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -99,6 +100,13 @@ def script() -> NoReturn:
         except (OSError, ValueError):
             abandon(stream)
     os._exit(code)
+
+
+def _open_closed() -> None:
+    """A stream that the caller closed (``>&-``) is None in Python; what goes there is for nobody."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for the whole run
 
 
 def group(args: Sequence[str]) -> click.Group:

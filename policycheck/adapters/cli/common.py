@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -43,7 +44,12 @@ def reader() -> Callable[[str], bytes]:
     from policycheck.source.files import Reader
     from policycheck.source.yamldoc import LIMITS
 
-    return Reader(lambda: sys.stdin.buffer.read(LIMITS.json_size + 1))
+    def standard_input() -> bytes:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
+        return sys.stdin.buffer.read(LIMITS.json_size + 1)
+
+    return Reader(standard_input)
 
 
 def line_source(read: Callable[[str], bytes]) -> Callable[[str], Sequence[str]]:
@@ -138,7 +144,7 @@ def _width(*, terminal: bool) -> int:
 def emit(text: str, output: str | None = None) -> None:
     """Writes a report to a file or to standard output. A reader that left (``| head``) is no error.
 
-    Raises click.UsageError when the file can not be written.
+    Raises click.UsageError when it can not be written: a full disk is no bug of ours.
     """
     if output:
         try:
@@ -147,12 +153,36 @@ def emit(text: str, output: str | None = None) -> None:
         except OSError as error:
             raise usage_error(f"can not write {output}: {error.strerror}") from error
         return
-    _write(sys.stdout, text)
+    try:
+        _write(sys.stdout, text)
+    except OSError as error:
+        abandon(sys.stdout)
+        raise usage_error(f"can not write to standard output: {error.strerror}") from error
 
 
 def say(text: str) -> None:
-    """Writes a message to standard error."""
-    _write(sys.stderr, text)
+    """Writes a message to standard error; where that is not possible, there is nobody to tell."""
+    try:
+        _write(sys.stderr, text)
+    except OSError:
+        abandon(sys.stderr)
+
+
+def guard(outputs: Iterable[str | None], inputs: Iterable[str], folders: Iterable[str] = ()) -> None:
+    """Refuses to write over what was read: files, and anything that is there in ``folders``.
+
+    Raises click.UsageError.
+    """
+    asked = [output for output in outputs if output]
+    if not asked:
+        return
+    taken = {os.path.realpath(file) for file in inputs if file}
+    real_folders = [os.path.realpath(folder) for folder in folders]
+    for output in asked:
+        real = os.path.realpath(output)
+        below = any(real == folder or real.startswith(folder + os.sep) for folder in real_folders)
+        if real in taken or (below and os.path.exists(real)):  # noqa: PTH110 - pathlib costs start-up
+            raise usage_error(f"{output} is one of the files that are read here; write the report to another")
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from policycheck.adapters.cli import exitcode
-from policycheck.adapters.cli.common import emit, usage_error
+from policycheck.adapters.cli.common import emit, say, usage_error
+
+if TYPE_CHECKING:
+    from policycheck.lint.written import Problem
 
 _NARROW, _WIDE = 60, 100
 
@@ -27,13 +31,17 @@ def explain(rule: str, folders: tuple[str, ...]) -> int:
     from policycheck.model.schema import suggest
 
     known: list[str] = []
+    problems: list[Problem] = []
     for folder in (built_in(None), *(own(folder, None) for folder in folders)):
-        found, _ = pages(folder, app.systems())
+        found, wrong = pages(folder, app.systems())
         for page in found:
             if rule.lower() in (page.rule.id.lower(), page.rule.name):
                 emit(text(page, _width()))
                 return exitcode.OK
+        problems.extend(wrong)
         known.extend(word for page in found for word in (page.rule.id, page.rule.name))
+    for problem in problems:
+        say(f"{problem}\n")
     raise usage_error(f"no rule {rule!r}{suggest(rule, known)}")
 
 

@@ -64,6 +64,7 @@ def inventory(
     found, reports = reader.load(
         tuple(files), common.reader(), columns=told, named=lambda file: files.get(file, True)
     )
+    common.guard((output, write), files)
     if found.known:
         _write(write, found, dated)
         style = common.style_for(None if output else sys.stdout, color, quiet=quiet, verbose=verbose)
@@ -112,8 +113,10 @@ def _walk(folder: str) -> Iterator[str]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.lower().endswith(_SUFFIXES):
-                yield f"{at}/{name}".replace(os.sep, "/").replace("//", "/")
+            file = os.path.normpath(f"{at}/{name}")
+            # A pipe or device in a folder would be waited for; a dangling link is told of when it is read.
+            if name.lower().endswith(_SUFFIXES) and (os.path.isfile(file) or not os.path.exists(file)):  # noqa: PTH110, PTH113 - cold start
+                yield file.replace(os.sep, "/")
 
 
 def _write(target: str | None, found: object, dated: str | None) -> None:

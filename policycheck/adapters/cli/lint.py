@@ -206,17 +206,7 @@ def flat(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guard(outputs: Sequence[str], inputs: Iterable[str], settings: Settings) -> None:
-    """Refuses to write over what was read. Raises click.UsageError."""
-    asked = [output for output in outputs if output]
-    taken = {os.path.realpath(file): file for file in (*inputs, settings.file) if file} if asked else {}
-    folders = [os.path.realpath(folder) for folder in (*settings.rules, *settings.crds)]
-    for output in asked:
-        real = os.path.realpath(output)
-        below = any(real == folder or real.startswith(folder + os.sep) for folder in folders)
-        if real in taken or (below and os.path.exists(real)):  # noqa: PTH110 - pathlib costs start-up
-            raise common.usage_error(
-                f"{output} is one of the files that are read here; write the report to another"
-            )
+    common.guard(outputs, (*inputs, settings.file or ""), (*settings.rules, *settings.crds))
 
 
 def _refuse(request: Request) -> None:

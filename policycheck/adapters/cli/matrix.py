@@ -30,6 +30,7 @@ def matrix(path: tuple[str, ...], queue: str | None, form: str, **options: Any) 
     from policycheck.report.matrix import render_json, render_text
 
     output = options["output"]
+    asking.guard(output, files, settings)
     style = common.style_for(
         None if output else sys.stdout, options["color"], quiet=options["quiet"], verbose=options["verbose"]
     )
@@ -37,5 +38,6 @@ def matrix(path: tuple[str, ...], queue: str | None, form: str, **options: Any) 
         common.say("policycheck: no queue in what was given\n")
     text = render_json(found) if form == "json" else render_text(found, style, queue or "")
     common.emit(text, output)
+    account = asking.account(files, empty=not found, verbose=options["verbose"], quiet=options["quiet"])
     codes = [exitcode.INTERNAL] if any(m.differing for m in found) else []
-    return exitcode.worst([*codes, asking.account(files, empty=not found)])
+    return exitcode.worst([*codes, account])

@@ -55,7 +55,7 @@ def look_options(command: Command) -> Command:
                 help="auto: on a terminal, unless NO_COLOR is set.",
             ),
             click.option(
-                "-q", "--quiet", is_flag=True, help="Findings alone, without the account of the run."
+                "-q", "--quiet", is_flag=True, help="The result alone, without the account of the run."
             ),
             click.option(
                 "-v", "--verbose", is_flag=True, help="Whole lists, and a traceback when there is a bug."

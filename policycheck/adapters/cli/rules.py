@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from policycheck.lint.rulebook import RuleFolder
     from policycheck.lint.written import Problem
 
+_PAGE = re.compile(r"[A-Z]{2,8}[0-9]{3,4}\.md\Z")
 _FOLDER = click.Path(exists=True, file_okay=False)
 
 
@@ -153,7 +155,8 @@ def write_docs(to: str, folder: str | None, check: bool) -> int:
     code = _complain(problems)
     root = Path(to)
     files = documents(pages)
-    old = {path.name for path in root.glob("*.md")} if root.is_dir() else set()
+    # Only what is a page of a rule by its name may go: the folder can hold pages of other people.
+    old = {path.name for path in root.glob("*.md") if _PAGE.match(path.name)} if root.is_dir() else set()
     changed = [name for name, text in sorted(files.items()) if _read(root / name) != text]
     gone = sorted(old - files.keys())
     if check:

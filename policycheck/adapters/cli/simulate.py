@@ -7,6 +7,9 @@ import sys
 
 import click
 
+from policycheck.adapters.cli.common import emit, say
+from policycheck.report.screen import clean
+
 _USAGE = 2
 _UNREADABLE = 3
 
@@ -24,9 +27,9 @@ _UNREADABLE = 3
 def simulate(cases: tuple[str, ...], form: str, paths: tuple[str, ...]) -> None:  # noqa: ARG001 - one format so far
     """Decide recorded situations: one JSON object a line out for each one in."""
     if not cases:
-        click.echo(
-            "policycheck simulate: admission over time is not built yet; give recorded situations with --case FILE",
-            err=True,
+        say(
+            "policycheck simulate: admission over time is not built yet; "
+            "give recorded situations with --case FILE\n"
         )
         sys.exit(_USAGE)
     # Compiled state is large, long-lived and full of references: looking for garbage in it as often as
@@ -47,21 +50,22 @@ def _file(path: str) -> bool:
     try:
         lines = list(_situations(path))
     except (OSError, ValueError) as error:
-        click.echo(f"policycheck simulate: {path}: {error}", err=True)
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        say(f"policycheck simulate: {clean(path)}: {why}\n")
         return False
     good = True
     for where, raw in lines:
         try:
             case = json.loads(raw)
         except (ValueError, RecursionError) as error:
-            click.echo(f"policycheck simulate: {path}, {where}: not JSON: {error}", err=True)
+            say(f"policycheck simulate: {clean(path)}, {where}: not JSON: {error}\n")
             good = False
             continue
         if not isinstance(case, dict):
-            click.echo(f"policycheck simulate: {path}, {where}: a situation is a JSON object", err=True)
+            say(f"policycheck simulate: {clean(path)}, {where}: a situation is a JSON object\n")
             good = False
             continue
-        click.echo(json.dumps(run(case), sort_keys=True))
+        emit(json.dumps(run(case), sort_keys=True) + "\n")
     return good
 
 

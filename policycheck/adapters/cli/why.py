@@ -28,9 +28,11 @@ def why(workload: str, path: tuple[str, ...], form: str, no_search: bool, **opti
         from policycheck.app import why as use_case
 
         answer, files = use_case.why(workload, sources, settings, search=not no_search)
+    asking.guard(options["output"], files, settings)
+    told = {"verbose": options["verbose"], "quiet": options["quiet"]}
     if answer is None:
         common.say("policycheck: no workload in what was given; PATH must hold jobs or Workloads\n")
-        return asking.account(files, empty=True)
+        return asking.account(files, empty=True, **told)
     from policycheck.report.why import render_json, render_text
 
     output = options["output"]
@@ -38,4 +40,4 @@ def why(workload: str, path: tuple[str, ...], form: str, no_search: bool, **opti
         None if output else sys.stdout, options["color"], quiet=options["quiet"], verbose=options["verbose"]
     )
     common.emit(render_json(answer) if form == "json" else render_text(answer, style), output)
-    return asking.account(files, empty=False)
+    return asking.account(files, empty=False, **told)
