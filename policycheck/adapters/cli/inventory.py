@@ -145,4 +145,5 @@ def _complain(reports: tuple[FileReport, ...], *, known: bool, form: str, verbos
     if not known:
         from policycheck.systems.core.formats import ACCEPTED
 
-        common.say(f"policycheck: no node in what was given. Accepted are {ACCEPTED}\n")
+        accepted = "" if any(ACCEPTED in report.why for report in reports) else f". Accepted are {ACCEPTED}"
+        common.say(f"policycheck: no node in what was given{accepted}\n")

@@ -135,16 +135,24 @@ def run(request: Request) -> int:
 
         sources = _sources(app.Sources, paths, read, settings)
         if request.dump:
-            from policycheck.report.dump import clusters, render
-
-            found = app.load(sources, settings)
-            _guard([request.output or ""], {i.file for one in found for i in one.entries}, settings)
-            common.emit(render(clusters(found)), request.output)
-            return exitcode.OK
+            return _dump(sources, settings, request.output)
         result = _lint(app, sources, settings, request.new_from)
     _guard([sink.file for sink in sinks], [report.file for report in result.files], settings)
     _report(result, sinks, request, _next_steps(result, settings), common.line_source(read))
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
+
+
+def _dump(sources: Sources, settings: Settings, output: str | None) -> int:
+    from policycheck.adapters.cli import asking
+    from policycheck.app.gather import accounts, gather
+    from policycheck.app.linked import linked
+    from policycheck.report.dump import clusters, render
+
+    scopes = gather(sources, settings)
+    files = accounts(scopes)
+    _guard([output or ""], [file.file for file in files], settings)
+    common.emit(render(clusters(map(linked, scopes))), output)
+    return asking.account(files, empty=not files, quiet=True)
 
 
 def _lint(app: ModuleType, sources: Sources, settings: Settings, new_from: str | None) -> LintResult:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,8 +137,9 @@ def new_rule(identity: str, name: str, folder: str | None, subject: str) -> int:
     target = root / file
     if target.exists():
         raise usage_error(f"{target} exists; nothing was written")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    with _errors_of_writing():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
     where = f" {folder}" if folder else ""
     emit(f"wrote {target.as_posix()}\nnext: edit it, then policycheck rules test{where} --rule {identity}\n")
     return exitcode.OK
@@ -163,13 +166,22 @@ def write_docs(to: str, folder: str | None, check: bool) -> int:
         for name in [*changed, *gone]:
             say(f"{(root / name).as_posix()} is not up to date; run policycheck rules docs\n")
         return max(code, exitcode.FINDINGS if changed or gone else exitcode.OK)
-    root.mkdir(parents=True, exist_ok=True)
-    for name in changed:
-        (root / name).write_text(files[name], encoding="utf-8")
-    for name in gone:
-        (root / name).unlink()
+    with _errors_of_writing():
+        root.mkdir(parents=True, exist_ok=True)
+        for name in changed:
+            (root / name).write_text(files[name], encoding="utf-8")
+        for name in gone:
+            (root / name).unlink()
     emit(f"{_count(len(files), 'page')} in {root.as_posix()}, {len(changed)} written, {len(gone)} removed\n")
     return code
+
+
+@contextmanager
+def _errors_of_writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise usage_error(f"can not write {error.filename}: {error.strerror}") from error
 
 
 def _read(path: Path) -> str | None:

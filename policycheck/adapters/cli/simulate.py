@@ -7,11 +7,9 @@ import sys
 
 import click
 
+from policycheck.adapters.cli import REPORT_TO, exitcode
 from policycheck.adapters.cli.common import emit, say
 from policycheck.report.screen import clean
-
-_USAGE = 2
-_UNREADABLE = 3
 
 
 @click.command()
@@ -31,18 +29,15 @@ def simulate(cases: tuple[str, ...], form: str, paths: tuple[str, ...]) -> None:
             "policycheck simulate: admission over time is not built yet; "
             "give recorded situations with --case FILE\n"
         )
-        sys.exit(_USAGE)
+        sys.exit(exitcode.USAGE)
     # Compiled state is large, long-lived and full of references: looking for garbage in it as often as
     # the interpreter does by default takes two fifths of a run.
     gc.set_threshold(200_000, 20, 20)
-    failed = False
-    for path in (*cases, *paths):
-        failed = not _file(path) or failed
-    sys.exit(_UNREADABLE if failed else 0)
+    sys.exit(exitcode.worst(_file(path) for path in (*cases, *paths)))
 
 
-def _file(path: str) -> bool:
-    """Answer all situations of one file; False when some could not be read."""
+def _file(path: str) -> int:
+    """Answer all situations of one file; the exit code that it asks for."""
     import json
 
     from policycheck.systems.kueue.case import run
@@ -52,21 +47,29 @@ def _file(path: str) -> bool:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         say(f"policycheck simulate: {clean(path)}: {why}\n")
-        return False
-    good = True
+        return exitcode.UNREAD
+    code = exitcode.OK
     for where, raw in lines:
         try:
             case = json.loads(raw)
         except (ValueError, RecursionError) as error:
             say(f"policycheck simulate: {clean(path)}, {where}: not JSON: {error}\n")
-            good = False
+            code = exitcode.worst((code, exitcode.UNREAD))
             continue
         if not isinstance(case, dict):
             say(f"policycheck simulate: {clean(path)}, {where}: a situation is a JSON object\n")
-            good = False
+            code = exitcode.worst((code, exitcode.UNREAD))
             continue
-        emit(json.dumps(run(case), sort_keys=True) + "\n")
-    return good
+        try:
+            answer = run(case)
+        except Exception as error:  # noqa: BLE001 - one situation must not cost the answers to the others
+            what = clean(f"{type(error).__name__}: {error}")[:300]
+            say(f"policycheck simulate: {clean(path)}, {where}: internal error: {what}\n")
+            say(f"This is a bug in policycheck; please report it with the situation at {REPORT_TO}\n")
+            code = exitcode.INTERNAL
+            continue
+        emit(json.dumps(answer, sort_keys=True) + "\n")
+    return code
 
 
 def _situations(path: str) -> list[tuple[str, str]]:

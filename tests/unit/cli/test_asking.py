@@ -107,3 +107,49 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder, capsys):
         assert dict(_files((".",))) == {"pools.yaml": False}
     finally:
         os.close(holder)
+
+
+@pytest.mark.parametrize("path", ["absent.yaml", "binary.yaml"])
+def test_a_dump_of_what_could_not_be_read_is_no_success(folder, capsys, path):
+    (folder / "binary.yaml").write_bytes(b"\x00\x01\x02" * 99)
+    assert main(("lint", path, "--dump", "model")) == 3
+    captured = capsys.readouterr()
+    assert captured.err.startswith(path)
+    assert captured.out.startswith("[")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("docs", "--to", "all.yaml/pages"), ("new", "ORG001", "a-rule", "--rules", "all.yaml/mine")],
+)
+def test_a_folder_that_can_not_be_made_is_no_bug_of_ours(folder, capsys, args):
+    assert main(("rules", *args)) == 2
+    assert "can not write all.yaml/" in capsys.readouterr().err
+
+
+def test_one_situation_does_not_cost_the_answers_to_the_others(folder, capsys, monkeypatch):
+    from policycheck.systems.kueue import case
+
+    def run(given):
+        if given["name"] == "bad":
+            raise KeyError("\x1b[31m")
+        return given
+
+    monkeypatch.setattr(case, "run", run)
+    (folder / "cases.jsonl").write_text('{"name": "a"}\n{"name": "bad"}\n[]\n{"name": "b"}\n')
+    with pytest.raises(SystemExit) as end:
+        main(("simulate", "--case", "cases.jsonl"))
+    captured = capsys.readouterr()
+    assert end.value.code == 70
+    assert captured.out == '{"name": "a"}\n{"name": "b"}\n'
+    assert "cases.jsonl, line 2: internal error: KeyError" in captured.err
+    assert "\x1b" not in captured.err
+
+
+@pytest.mark.parametrize("path", ["empty.yaml", "folder"])
+def test_what_is_accepted_is_said_once(folder, capsys, path):
+    (folder / "empty.yaml").write_text("")
+    (folder / "folder").mkdir()
+    (folder / "folder" / "empty.yaml").write_text("")
+    assert main(("inventory", path)) == 3
+    assert capsys.readouterr().err.count("a CSV table") == 1
