@@ -68,7 +68,7 @@ mutation: $(DEV) ## manifests changed for the worse: which rules notice
 .PHONY: deep
 deep: $(DEV) ## long properties with new seeds, slow tests, mutation of the code
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "slow or not slow" $(ARGS)
-	$(BIN)/mutmut run
+	$(BIN)/python tests/deep/code_mutation.py --run
 
 .PHONY: e2e
 e2e: $(DEV) ## wheel, hook and action, with environments made from nothing

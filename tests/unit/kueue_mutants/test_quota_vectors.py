@@ -205,6 +205,7 @@ def test_a_copy_that_shares_all_but_usage_may_meet_a_pair_first():
     assert tree.cell(1, ("g", "gpu")) == cell
     assert (tree.available(cell), other.available(cell)) == (0, -2)
     assert tree.cell(0, F) == other.cell(0, F) == 0
+    assert len(tree.usage) == len(other.usage) == len(tree.up) == 6
 
 
 def test_queues_below_a_cycle_of_cohorts_stand_alone():
