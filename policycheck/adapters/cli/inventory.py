@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -61,10 +61,11 @@ def inventory(
     from policycheck.report.inventory import render_json, render_text
     from policycheck.systems.core import inventory as reader
 
-    found, reports = reader.load(
-        tuple(files), common.reader(), columns=told, named=lambda file: files.get(file, True)
-    )
-    common.guard((output, write), files)
+    read = common.reader()
+    found, reports = reader.load(tuple(files), read, columns=told, named=lambda file: files.get(file, True))
+    common.guard((output,), files)
+    if write:
+        common.guard((write,), [file for file in files if not _is_compact(file, read)])
     if found.known:
         _write(write, found, dated)
         style = common.style_for(None if output else sys.stdout, color, quiet=quiet, verbose=verbose)
@@ -117,6 +118,14 @@ def _walk(folder: str) -> Iterator[str]:
             # A pipe or device in a folder would be waited for; a dangling link is told of when it is read.
             if name.lower().endswith(_SUFFIXES) and (os.path.isfile(file) or not os.path.exists(file)):  # noqa: PTH110, PTH113 - cold start
                 yield file.replace(os.sep, "/")
+
+
+def _is_compact(file: str, read: Callable[[str], bytes]) -> bool:
+    """Whether it is of the form that --write makes: that may be written anew, nothing of it is lost."""
+    try:
+        return b"\ncompactInventory:" in read(file)[:1000]
+    except (OSError, ValueError):
+        return False
 
 
 def _write(target: str | None, found: object, dated: str | None) -> None:
