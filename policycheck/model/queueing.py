@@ -45,7 +45,7 @@ class Cohort(NamedTuple):
 
 
 class Flavor(NamedTuple):
-    """A named class of nodes. ``elastic`` when something provisions its nodes on demand."""
+    """A named class of nodes. ``elastic`` when its nodes come on demand, or are in other clusters."""
 
     id: DocumentId
     name: str

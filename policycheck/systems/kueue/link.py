@@ -31,6 +31,9 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "Workload": ("workloads", True),
 }
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+# Their pods run on nodes that come later, and in another cluster: no inventory tells of either.
+_NODES_ELSEWHERE = (PROVISIONING, MULTIKUEUE)
 
 
 def _key(key: ObjectKey, *, namespaced: bool) -> str | tuple[str, str]:
@@ -192,15 +195,16 @@ def _cohorts(state: KueueState, index: Index) -> tuple[Cohort, ...]:
 
 
 def is_provisioned(checks: Mapping[str, AdmissionCheck], names: Iterable[str]) -> bool:
-    """Whether one of these admission checks brings nodes when they are asked for.
+    """Whether one of these admission checks brings nodes when asked, or sends the work to another cluster.
 
-    A check that is not in sight might, so it counts: a false alarm costs more than a missed sum.
+    A check that is not in sight might, so it counts: a false alarm costs more than a missed sum. For
+    the manager of several clusters see https://kueue.sigs.k8s.io/docs/concepts/multikueue/.
     """
-    return any(name not in checks or checks[name].controller == PROVISIONING for name in names)
+    return any(name not in checks or checks[name].controller in _NODES_ELSEWHERE for name in names)
 
 
 def elastic_flavors(objects: KueueObjects) -> frozenset[str]:
-    """Flavors whose nodes some ClusterQueue has provisioned on demand."""
+    """Flavors whose nodes some ClusterQueue has provisioned on demand, or has in other clusters."""
     found: set[str] = set()
     for queue in objects.cluster_queues.values():
         own = {f.name for g in queue.groups for f in g.flavors}

@@ -20,6 +20,29 @@ def test_a_flavor_that_matches_no_node_names_the_label_to_blame():
     assert run(checks.matches_no_node, flavor("f"), nodes)[0] == []
 
 
+REMOTE = """
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: dispatch}
+spec: {controllerName: %s}
+"""
+
+
+def test_the_nodes_of_a_manager_are_those_of_other_clusters():
+    check = "admissionChecksStrategy: {admissionChecks: [{name: dispatch}]}"
+    base = flavor("far", pool="far") + queue("q", {"far": gpu(8)}, extra=check)
+    nodes = [make_node("manager", pool="system")]
+    remote = base + REMOTE % "kueue.x-k8s.io/multikueue"
+    assert run(checks.matches_no_node, remote, nodes)[0] == []
+    assert run(checks.guarantees_beyond_hardware, remote, nodes)[0] == []
+    here = [make_node("worker", pool="far", gpus=4)]
+    assert run(checks.guarantees_beyond_hardware, remote, here)[0] == []
+    budget = base + REMOTE % "example.com/budget"
+    assert len(run(checks.matches_no_node, budget, nodes)[0]) == 1
+    assert len(run(checks.guarantees_beyond_hardware, budget, here)[0]) == 1
+
+
 def test_a_provisioned_flavor_may_have_no_node():
     spot = flavor("spot", pool="spot")
     check = "admissionChecksStrategy: {admissionChecks: [{name: nodes}]}"

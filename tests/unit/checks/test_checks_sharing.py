@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from check_help import gpu, job, local_queue, make_cluster, queue, quota, run
 
 from policycheck.systems.kueue import checks, sums
@@ -155,3 +156,32 @@ def test_words():
     assert common.misspelt("H100", ["h100", "a100"]) == "h100"
     assert common.misspelt("gpu-2", ["gpu-1"]) == ""
     assert common.misspelt("vision-l4", ["vision", "vision-batch"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("research-a", "research-b"),
+        ("h100-spot", "a100-spot"),
+        ("queue-night", "queue-adhoc"),
+        ("us-east-queue", "us-west-queue"),
+        ("training-cpu", "training-gpu"),
+        ("training-queue-b", "training-queue"),
+    ],
+)
+def test_a_name_with_one_word_exchanged_or_added_is_another_name(name, other):
+    assert common.misspelt(name, [other]) == ""
+    assert common.misspelt(other, [name]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("team-vison", "team-vision"),
+        ("team_vision", "team-vision"),
+        ("userqueue", "user-queue"),
+        ("research-traning", "research-training"),
+    ],
+)
+def test_a_letter_or_two_in_a_word_of_some_length_is_a_misspelling(name, meant):
+    assert common.misspelt(name, [meant]) == meant

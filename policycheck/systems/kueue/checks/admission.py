@@ -10,10 +10,9 @@ from policycheck.model.origin import DocumentId, Path
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import GROUP
 from policycheck.systems.kueue.checks.common import Found, Params, documents, join, near, state
-from policycheck.systems.kueue.link import PROVISIONING
+from policycheck.systems.kueue.link import MULTIKUEUE, PROVISIONING
 from policycheck.systems.kueue.model import AdmissionCheck, CheckRule, ClusterQueue
 
-MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 _PARAMETERS = {PROVISIONING: "ProvisioningRequestConfig", MULTIKUEUE: "MultiKueueConfig"}
 _CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
 _QUEUED = ("queued-provisioning", "flex-start")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -19,6 +20,10 @@ from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
 Found = Iterator[Hit | Skip]
 Params = Mapping[str, object]
 T = TypeVar("T")
+_WORD_ENDS = re.compile(r"[-_.]")
+_SEVERAL = 2
+# east and west are this near, train and trian are nearer.
+_ANOTHER = 0.75
 
 
 def derived(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
@@ -178,10 +183,25 @@ def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
 def misspelt(name: str, known: Iterable[str]) -> str:
     """The one of ``known`` of which ``name`` is a misspelling; "" when that is not plain.
 
-    ``team-1`` and ``team-2`` are two names; what differs by more than a letter or two may be one too.
+    ``team-1`` and ``team-2`` are two names, and so are ``queue-dws`` and ``queue-tas``, ``queue`` and
+    ``queue-b``; what differs by more than a letter or two may be one too.
     """
     found = near(name, known, 0.84)
-    return "" if _without_digits(name) == _without_digits(found) else found
+    if _without_digits(name) == _without_digits(found) or _has_other_word(name.lower(), found.lower()):
+        return ""
+    return found
+
+
+def _has_other_word(name: str, found: str) -> bool:
+    """Whether one word was added or exchanged: a long common part makes no misspelling of it."""
+    mine, theirs = _WORD_ENDS.split(name), _WORD_ENDS.split(found)
+    if len(mine) != len(theirs):
+        short, long = sorted((mine, theirs), key=len)
+        return set(short) <= set(long)
+    if len(mine) < _SEVERAL:
+        return False
+    pairs = [(_without_digits(a), _without_digits(b)) for a, b in zip(mine, theirs, strict=True)]
+    return any(difflib.SequenceMatcher(None, a, b).ratio() <= _ANOTHER for a, b in pairs if a != b)
 
 
 def _without_digits(name: str) -> str:

@@ -21,7 +21,7 @@ from policycheck.systems.kueue.checks.common import (
     whence,
 )
 from policycheck.systems.kueue.checks.hardware import COMPANIONS
-from policycheck.systems.kueue.model import ClusterQueue
+from policycheck.systems.kueue.model import ClusterQueue, ResourceGroup
 from policycheck.systems.kueue.state import FlavorResource, Holder, Tree
 
 _COHORT: Path = ("spec", "cohortName")
@@ -161,27 +161,37 @@ def borrowing_limit_idle(cluster: Cluster, params: Params) -> Found:  # noqa: AR
 
 
 def nothing_ever(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A covered resource of which no flavor of its group can ever give any."""
+    """Covered resources of which no flavor of their group can ever give any: one finding for a group."""
     found = state(cluster)
-    limits = ceilings(cluster)
     for name, queue in found.objects.cluster_queues.items():
-        if undecided(found.trees[found.tree_of[name]]):
-            continue
         identity = whence(cluster, "ClusterQueue", name)
-        if identity is None:
+        if identity is None or undecided(found.trees[found.tree_of[name]]):
             continue
+        places = quota_places(cluster.entries[identity].facts.value)
         for group in queue.groups:
-            for resource in group.covered:
-                pairs = [(f.name, resource) for f in group.flavors if resource in f.resources]
-                if not pairs or any(limits.most(name, pair) for pair in pairs):
-                    continue
-                if resource in COMPANIONS and any(
-                    is_accelerator(r) and q.nominal for f in group.flavors for r, q in f.resources.items()
-                ):
-                    continue
-                values = {"queue": name, "resource": resource, "flavors": join([f for f, _ in pairs])}
-                places = quota_places(cluster.entries[identity].facts.value)
-                yield Hit(identity, (*places[pairs[0]], "nominalQuota"), values)
+            nothing = _nothing_of(cluster, name, group)
+            if not nothing:
+                continue
+            values = {
+                "queue": name,
+                "resource": join([resource for _, resource in nothing], 8),
+                "flavors": join([f.name for f in group.flavors if any(r in f.resources for _, r in nothing)]),
+            }
+            spots = [(*places[pair], "nominalQuota") for pair in nothing]
+            more = [Related(identity, at, f"nor of {r}") for at, (_, r) in zip(spots, nothing, strict=True)]
+            yield Hit(identity, spots[0], values, tuple(more[1:8]))
+
+
+def _nothing_of(cluster: Cluster, queue: str, group: ResourceGroup) -> list[FlavorResource]:
+    """What the queue covers in this group and can have in none of its flavors, each in the first of them."""
+    limits, nothing = ceilings(cluster), []
+    devices = any(is_accelerator(r) and q.nominal for f in group.flavors for r, q in f.resources.items())
+    for resource in group.covered:
+        pairs = [(f.name, resource) for f in group.flavors if resource in f.resources]
+        left_out = resource in COMPANIONS and devices  # a rule of its own
+        if pairs and not left_out and not any(limits.most(queue, pair) for pair in pairs):
+            nothing.append(pairs[0])
+    return nothing
 
 
 def cohort_without_members(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
