@@ -144,7 +144,7 @@ def _width(*, terminal: bool) -> int:
 def emit(text: str, output: str | None = None) -> None:
     """Writes a report to a file or to standard output. A reader that left (``| head``) is no error.
 
-    Raises click.UsageError when it can not be written: a full disk is no bug of ours.
+    Raises click.ClickException when it can not be written: a full disk is no bug of ours.
     """
     if output:
         try:
@@ -157,7 +157,9 @@ def emit(text: str, output: str | None = None) -> None:
         _write(sys.stdout, text)
     except OSError as error:
         abandon(sys.stdout)
-        raise usage_error(f"can not write to standard output: {error.strerror}") from error
+        import click
+
+        raise click.ClickException(f"can not write to standard output: {error.strerror}") from error
 
 
 def say(text: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from policycheck.lint.rulebook import RuleFolder
     from policycheck.lint.written import Problem
 
-_PAGE = re.compile(r"[A-Z]{2,8}[0-9]{3,4}\.md\Z")
+_PAGE = re.compile(r"[A-Z]{2,8}[0-9]+\.md\Z")
 _FOLDER = click.Path(exists=True, file_okay=False)
 
 
@@ -141,7 +141,11 @@ def new_rule(identity: str, name: str, folder: str | None, subject: str) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     where = f" {folder}" if folder else ""
-    emit(f"wrote {target.as_posix()}\nnext: edit it, then policycheck rules test{where} --rule {identity}\n")
+    own = f" --rules {folder}" if folder else ""
+    emit(
+        f"wrote {target.as_posix()}\nnext: edit it, then policycheck rules test{where} --rule {identity}\n"
+        f"then: policycheck lint PATH{own} --select {identity}; it runs unselected once its status is stable\n"
+    )
     return exitcode.OK
 
 

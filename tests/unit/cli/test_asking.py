@@ -153,3 +153,18 @@ def test_what_is_accepted_is_said_once(folder, capsys, path):
     (folder / "folder" / "empty.yaml").write_text("")
     assert main(("inventory", path)) == 3
     assert capsys.readouterr().err.count("a CSV table") == 1
+
+
+def test_a_new_rule_says_how_to_run_it_and_runs_so(folder, capsys):
+    rule = ("--rules", "own", "--select", "ORG001")
+    assert main(("rules", "new", "ORG001", "a-rule", *rule[:2], "--subject", "batch/Job")) == 0
+    assert (
+        "policycheck lint PATH --rules own --select ORG001; it runs unselected once"
+        in capsys.readouterr().out
+    )
+    assert main(("lint", "all.yaml", *rule, "--format", "concise", "--quiet")) == 0
+    assert "warning[ORG001]" in capsys.readouterr().out
+    file = folder / "own" / "ORG001-a-rule.yaml"
+    file.write_text(file.read_text().replace("status: preview", "status: stable"))
+    assert main(("lint", "all.yaml", *rule[:2], "--format", "concise", "--quiet")) == 0
+    assert "warning[ORG001]" in capsys.readouterr().out
