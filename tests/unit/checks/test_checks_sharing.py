@@ -185,3 +185,18 @@ def test_a_name_with_one_word_exchanged_or_added_is_another_name(name, other):
 )
 def test_a_letter_or_two_in_a_word_of_some_length_is_a_misspelling(name, meant):
     assert common.misspelt(name, [meant]) == meant
+
+
+@pytest.mark.parametrize("resource", ["gpu", "GPUs", "nvidia.gpu", "nvidia-gpu", "nvidiagpu", "tpu"])
+def test_quota_of_an_accelerator_without_a_domain(resource):
+    hits = run(
+        checks.bare_accelerator, queue("a", {"h100": {resource: quota(8)}, "a100": {resource: quota(8)}})
+    )[0]
+    assert [(h.values["name"], h.values["resource"]) for h in hits] == [("a", resource)]
+
+
+@pytest.mark.parametrize(
+    "resource", ["nvidia.com/gpu", "cpu", "gpu-memory", "arm64-small", "pods", "credits"]
+)
+def test_other_names_without_a_domain_are_left_alone(resource):
+    assert run(checks.bare_accelerator, queue("a", {"h100": {resource: quota(8)}}))[0] == []

@@ -171,6 +171,7 @@ from policycheck.systems.kueue.checks.topology import (
     topology_unused,
 )
 from policycheck.systems.kueue.checks.units import (
+    bare_accelerator,
     cpu_below_one,
     fraction_of_accelerator,
     units_mixed,
@@ -187,6 +188,7 @@ from policycheck.systems.kueue.checks.waiting import (
 __all__ = [
     "asked_without",
     "bad_name",
+    "bare_accelerator",
     "blocks_admission",
     "borrow_policy_under_fair_sharing",
     "borrow_without_threshold",

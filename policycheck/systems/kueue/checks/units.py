@@ -18,6 +18,7 @@ from policycheck.systems.kueue.state import FlavorResource
 _FIELDS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 _BINARY = re.compile(r"\d\s*[KMGTPE]i\Z")
 _DECIMAL = re.compile(r"\d\s*[kMGTPE]\Z")
+_DEVICES = re.compile(r"(?:\b|nvidia|amd|intel|google)(?:gpu|tpu|npu|nvidia)s?\Z")
 
 
 def _cells(cluster: Cluster) -> Iterator[tuple[DocumentId, str, FlavorResource, Path, Mapping[str, Any]]]:
@@ -113,3 +114,21 @@ def units_mixed(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             "meant": other if wider is not None else "the same unit",
         }
         yield Hit(identity, path, values, rest)
+
+
+def bare_accelerator(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Quota of ``gpu``: a pod can only request an accelerator by a name with its vendor's domain.
+
+    What a transformation or a device class makes may be called so; gpu-memory and the like are not
+    asked about at all, since nobody requests them. See
+    https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources.
+    """
+    found = state(cluster)
+    made = {output for rule in found.objects.configuration.transformations for output in rule.outputs}
+    made |= {mapped.name for mapped in found.objects.configuration.device_classes}
+    told: set[tuple[str, str]] = set()
+    for identity, name, (_, resource), path, _cell in _cells(cluster):
+        bare = "/" not in resource and _DEVICES.search(resource.lower())
+        if bare and resource not in made and (name, resource) not in told:
+            told.add((name, resource))
+            yield Hit(identity, (*path, "name"), {"name": name, "resource": resource})
