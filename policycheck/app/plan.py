@@ -60,7 +60,8 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     unmatched = expand(sources.paths, tree=sources.tree).unmatched
     if unmatched:
         missing = tuple(FileReport(a, "notChecked", None, UNMATCHED, failed=True) for a in unmatched)
-        made.append(Part("", (), reports=missing))
+        first = made.pop(0) if made else Part("", ())
+        made.insert(0, first._replace(reports=_once((*first.reports, *missing))))
     return tuple(made)
 
 

@@ -69,11 +69,15 @@ def remark(target: Target) -> str:
     """What to say of a version that nothing here was held against; "" when there is nothing."""
     if target.system != "kueue":
         return ""
-    from policycheck.systems.kueue.target import LATEST, OLDEST, parse_version
+    from policycheck.systems.kueue.target import LATEST, OLDEST, default, parse_version
 
     version = parse_version(target.version)
+    strange = sorted(gate for gate in target.gates if default(gate, LATEST) is None)
     if OLDEST <= version <= LATEST:
-        return ""
+        if not strange:
+            return ""
+        names = ", ".join(strange)
+        return f"kueue: no decision or rule here depends on {names}; it is as if not said"
     spelled = [".".join(map(str, one)) for one in (OLDEST, LATEST)]
     near = spelled[0] if version < OLDEST else spelled[1]
     return (
@@ -84,7 +88,8 @@ def remark(target: Target) -> str:
 
 def _telling(scope: Gathered) -> Iterator[tuple[DocumentId, Mapping[str, Any]]]:
     for identity, document in scope.documents.items():
-        if document.value.get("kind") in _TELLING:
+        kind = document.value.get("kind")
+        if isinstance(kind, str) and kind in _TELLING:
             yield identity, document.value
     for parsed in scope.parsed.values():
         yield from ((other.id, other.value) for other in parsed.others)

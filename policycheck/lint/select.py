@@ -41,6 +41,7 @@ def choose(rulebook: Rulebook, settings: Settings) -> Chosen:
     rules = []
     notes = []
     later = 0
+    waiting: list[str] = []
     for rule in rulebook.rules:
         named = any(word in (rule.id, rule.name) for word in settings.select)
         if settings.select and not any(matches(rule, word) for word in settings.select):
@@ -48,6 +49,7 @@ def choose(rulebook: Rulebook, settings: Settings) -> Chosen:
         if any(matches(rule, word) for word in settings.ignore):
             continue
         if rule.status == "preview" and not (settings.preview or named):
+            waiting.append(rule.id)
             continue
         if rule.status == "deprecated":
             if not named:
@@ -61,6 +63,10 @@ def choose(rulebook: Rulebook, settings: Settings) -> Chosen:
     if later:
         what = "rule of a later phase" if later == 1 else "rules of later phases"
         notes.append(f"phase {settings.phase}: {later} {what} did not run")
+    if waiting:
+        what = "a rule in preview" if len(waiting) == 1 else "rules in preview"
+        names = ", ".join(waiting[:8]) + (f" and {len(waiting) - 8} more" if len(waiting) > 8 else "")
+        notes.append(f"{what} did not run: {names}; select by id, or set preview: true in the settings")
     return Chosen(tuple(rules), tuple(notes))
 
 

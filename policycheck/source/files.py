@@ -100,7 +100,7 @@ def clean(path: str) -> str:
 
 
 class Reader:
-    """Reads files by the name that expand gave; standard input is read once and kept.
+    """Reads files by the name that expand gave; standard input and pipes are read once and kept.
 
     Reads one byte more than a file may have, so that parse can tell that it is too large.
     """
@@ -108,17 +108,23 @@ class Reader:
     def __init__(self, stdin: Callable[[], bytes] | None = None, size: int = LIMITS.json_size) -> None:
         self._stdin = stdin
         self._kept: bytes | None = None
+        self._pipes: dict[str, bytes] = {}
         self._size = size
 
     def __call__(self, file: str) -> bytes:
         """The bytes of a file. Raises OSError."""
+        if file in self._pipes:
+            return self._pipes[file]
         if file not in ("-", STDIN):
             with open(file, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
                 state = os.fstat(stream.fileno())
                 # Asked for that much at once, the system makes room for it first: four times slower.
                 if stat.S_ISREG(state.st_mode) and state.st_size <= self._size:
                     return stream.read()
-                return stream.read(self._size + 1)
+                data = stream.read(self._size + 1)
+                if not stat.S_ISREG(state.st_mode):
+                    self._pipes[file] = data
+                return data
         if self._kept is None:
             if self._stdin is None:
                 raise OSError("there is no standard input here")

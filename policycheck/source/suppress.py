@@ -95,11 +95,17 @@ def annotated(document: Document) -> tuple[Suppression, ...]:
     if not isinstance(annotations, dict):
         return ()
     span = Span(document.line, 1, document.line, 2)
-    return tuple(
+    found = [
         _annotation(key.removeprefix(ANNOTATION), value, document.id, span)
         for key, value in annotations.items()
         if key.startswith(ANNOTATION)
-    )
+    ]
+    bare = ANNOTATION.removesuffix(".")
+    if bare in annotations:
+        wrong = f"the annotation names no rule: write {ANNOTATION}RULE"
+        path: Path = ("metadata", "annotations", bare)
+        found.append(Suppression((), document.id.file, span, None, document.id, path, wrong=wrong))
+    return tuple(found)
 
 
 def _is_inside(at: int, stretches: list[tuple[int, int]]) -> bool:

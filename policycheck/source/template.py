@@ -135,6 +135,8 @@ def what_else(file: str, value: Any) -> str:
         return "chart description: its folder is checked by rendering it (helm template)"
     if "values" in name:
         return "chart values, no Kubernetes object"
+    if isinstance(value.get("pools"), list) or "compactInventory" in value:
+        return "an inventory, no Kubernetes object: give it with --inventory to have it counted"
     if "jobs" in value and ("on" in value or "true" in value):
         return "workflow of a forge, no Kubernetes object"
     return "no Kubernetes object: neither apiVersion nor kind"

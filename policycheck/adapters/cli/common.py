@@ -99,11 +99,14 @@ def check_targets(targets: Sequence[str]) -> None:
     """Raises click.UsageError for a --target that says no version."""
     from policycheck.lint.settings import parse_target
 
+    said: dict[str, str] = {}
     for target in targets:
         try:
-            parse_target(target)
+            system = parse_target(target).system
         except ValueError as error:
             raise usage_error(f"--target: {error}") from error
+        if said.setdefault(system, target) != target:
+            raise usage_error(f"--target says {said[system]} and {target}: say one, with all gates in it")
 
 
 def today(environ: Mapping[str, str] | None = None) -> str:

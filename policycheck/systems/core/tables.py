@@ -39,10 +39,13 @@ class Table(NamedTuple):
     unread: tuple[str, ...]
 
 
+_LONGEST_HEADER = 100_000  # the reader of tables refuses fields beyond 131,072 characters
+
+
 def is_table(text: str) -> bool:
     """Whether the text begins with a CSV header in which a column of GPUs can be found."""
     header = text.lstrip("\ufeff").partition("\n")[0]
-    return "," in header and "gpus" in columns_of(_split(header))
+    return "," in header and len(header) < _LONGEST_HEADER and "gpus" in columns_of(_split(header))
 
 
 def _split(line: str) -> list[str]:

@@ -41,9 +41,13 @@ def test_which_rules_run(book, settings, wanted):
 
 
 def test_what_does_not_run_for_its_phase_is_counted(book):
-    assert choose(book, Settings(phase="pilot")).notes == (
-        "phase pilot: 1 rule of a later phase did not run",
-    )
+    notes = choose(book, Settings(phase="pilot", preview=True)).notes
+    assert notes == ("phase pilot: 2 rules of later phases did not run",)
+
+
+def test_rules_in_preview_that_wait_are_named(book):
+    (note,) = choose(book, Settings()).notes
+    assert note.startswith("a rule in preview did not run: EX201")
 
 
 def test_a_deprecated_rule_names_its_heir(book):
