@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
-from policycheck.model.origin import DocumentId, Path
+from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.workload import PodSet, Workload
+from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
 from policycheck.systems.kueue.checks.managed import means_queue, waiting_outside
@@ -106,11 +107,24 @@ def framework_off(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     where = configuration(cluster)
     if enabled is None or isinstance(where, Skip):
         return
+    others = items(mapping(mapping(where[1].value).get("integrations")).get("externalFrameworks"))
     for key, workload in core(cluster).workloads.items():
         framework = FRAMEWORKS.get((key.group, key.kind), "")
         if not framework or framework in enabled or not queue_of(workload) or workload.owner is not None:
+            continue
+        if any(_is_of(str(name), key) for name in others):
             continue
         for identity in cluster.index.ids(key):
             values = {"workload": str(key), "queue": queue_of(workload), "framework": framework}
             because = (Related(where[0], ("integrations", "frameworks"), "not among these"),)
             yield Hit(identity, (*_LABELS, QUEUE_LABEL), values, because)
+
+
+def _is_of(name: str, key: ObjectKey) -> bool:
+    """Whether an external framework, ``AppWrapper.v1beta2.workload.codeflare.dev``, is the kind of ``key``.
+
+    Its own controller makes the Workloads then; see externalFrameworks in
+    https://kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/.
+    """
+    kind, _, rest = name.lower().partition(".")
+    return kind == key.kind.lower() and (rest == key.group or rest.endswith(f".{key.group}"))
