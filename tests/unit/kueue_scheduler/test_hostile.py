@@ -199,4 +199,5 @@ def test_a_workload_admitted_to_what_its_queue_no_longer_has():
 
 
 def test_a_case_that_is_nothing():
-    assert run({}) == {"suite": "", "name": "", "reserved": [], "evicted": [], "pending": []}
+    why = "suite is missing; it has to be text"
+    assert run({}) == {"suite": "", "name": "", "unsupported": why}

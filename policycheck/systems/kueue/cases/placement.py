@@ -22,8 +22,8 @@ def assignments(case: Case) -> Answer:
     world = read_world(case)
     rules = strategy(world.target)
     land = survey(world.objects, world.nodes, rules)
-    if land is None:
-        raise UnsupportedError("a placement without a flavor that has a topology")
+    if land is None or not land.fields:
+        raise UnsupportedError("a placement without a flavor that has a topology and a node to go with it")
     asked = mapping(case.get("input"))
     flavor = next(iter(land.fields))
     _use(land, flavor, items(asked.get("priorUsageThisFlavor")))

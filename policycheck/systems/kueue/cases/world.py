@@ -12,7 +12,7 @@ from policycheck.systems.core.nodes import node
 from policycheck.systems.core.podspec import items, labels, mapping, pod_set, text
 from policycheck.systems.kueue import configuration as configuring
 from policycheck.systems.kueue import model, read
-from policycheck.systems.kueue.case import Case
+from policycheck.systems.kueue.case import Case, UnsupportedError
 from policycheck.systems.kueue.scheduler.compile import compile_session
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.moment import moment
@@ -65,7 +65,7 @@ def amounts(raw: object) -> list[tuple[tuple[str, str], int]]:
 
 
 def read_world(case: Case) -> World:
-    """The typed state of a case's objects."""
+    """The typed state of a case's objects. Raises UnsupportedError for a value that cannot be read."""
     troubles: list[Trouble] = []
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for value in items(case.get("objects")):
@@ -87,6 +87,10 @@ def read_world(case: Case) -> World:
         workloads={(w.namespace, w.name): w for w in workloads},
         configuration=configuration(case),
     )
+    nodes = _nodes(kinds, troubles)
+    unread = next((t for t in troubles if t.code in ("wrong-type", "bad-quantity")), None)
+    if unread is not None:
+        raise UnsupportedError(f"objects: {'.'.join(map(str, unread.path))}: {unread.message}")
     namespaces = {
         read.name(v): labels(mapping(v.get("metadata")).get("labels")) for v in kinds.get("Namespace", ())
     }
@@ -96,7 +100,7 @@ def read_world(case: Case) -> World:
         tuple(_limit_rules(kinds.get("LimitRange", ()))),
         target(case),
         moment(text(case.get("now"))),
-        _nodes(kinds, troubles),
+        nodes,
     )
 
 

@@ -138,7 +138,7 @@ class Filling:
     def _stale(self, assignment: TopologyAssignment) -> str:
         """A domain that is not there any more, or ""."""
         gone = (values for values, _ in assignment.domains if values not in self._domains.where)
-        return next((",".join(values) for values in gone), "")
+        return next((",".join(values) or "a domain without a name" for values in gone), "")
 
     def _resize(self, workers: Ask, leader: Ask | None) -> Failure | None:
         """More pods: what is there stays and the rest is placed. Fewer: the last are taken off."""

@@ -25,3 +25,8 @@ def moment(text: str) -> int:
         offset = (int(match.group(9)) * 60 + int(match.group(10))) * 60
         seconds -= offset if match.group(8) == "+" else -offset
     return seconds * NANOS + int((match.group(7) or "").ljust(9, "0"))
+
+
+def is_time(text: str) -> bool:
+    """Whether :func:`moment` can read it."""
+    return _TIME.match(text) is not None
