@@ -197,10 +197,15 @@ def _cohorts(state: KueueState, index: Index) -> tuple[Cohort, ...]:
 def is_provisioned(checks: Mapping[str, AdmissionCheck], names: Iterable[str]) -> bool:
     """Whether one of these admission checks brings nodes when asked, or sends the work to another cluster.
 
-    A check that is not in sight might, so it counts: a false alarm costs more than a missed sum. For
-    the manager of several clusters see https://kueue.sigs.k8s.io/docs/concepts/multikueue/.
+    A check that is not in sight might, and so might a controller of somebody else's that has it in
+    its name; both count: a false alarm costs more than a missed sum. For the manager of several
+    clusters see https://kueue.sigs.k8s.io/docs/concepts/multikueue/.
     """
-    return any(name not in checks or checks[name].controller in _NODES_ELSEWHERE for name in names)
+    return any(name not in checks or _brings_nodes(checks[name].controller) for name in names)
+
+
+def _brings_nodes(controller: str) -> bool:
+    return controller in _NODES_ELSEWHERE or "provision" in controller.lower()
 
 
 def elastic_flavors(objects: KueueObjects) -> frozenset[str]:
