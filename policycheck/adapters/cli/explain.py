@@ -1,4 +1,4 @@
-"""``policycheck explain``: the page of one rule."""
+"""``policycheck explain``: the page of one rule, or of one of the scheduler's reasons."""
 
 from __future__ import annotations
 
@@ -13,24 +13,32 @@ from policycheck.adapters.cli.common import emit, say, usage_error
 
 if TYPE_CHECKING:
     from policycheck.lint.written import Problem
+    from policycheck.systems.kueue.reasons import Reason
 
 _NARROW, _WIDE = 60, 100
 
 
 @click.command()
-@click.argument("rule")
+@click.argument("rule", metavar="RULE|REASON")
 @click.option(
     "--rules", "folders", multiple=True, type=click.Path(exists=True, file_okay=False), help="Your own rules."
 )
 def explain(rule: str, folders: tuple[str, ...]) -> int:
-    """Print what RULE (an id or a name) says, why it matters, and what to do."""
+    """Print what RULE (an id or a name) says, why it matters, and what to do; or what REASON means
+    (NoMatchingFlavor, InCohortReclamation, FlavorNotFound, ...), as `why`, `matrix` and Kueue print it.
+    """
     from policycheck import app
     from policycheck.lint.examples import pages
     from policycheck.lint.page import text
     from policycheck.lint.rulebook import built_in, own
     from policycheck.model.schema import suggest
+    from policycheck.systems.kueue.reasons import REASONS, named
 
-    known: list[str] = []
+    reason = named(rule)
+    if reason is not None:
+        emit(_page(reason, _width()))
+        return exitcode.OK
+    known: list[str] = [one.name for one in REASONS]
     problems: list[Problem] = []
     for folder in (built_in(None), *(own(folder, None) for folder in folders)):
         found, wrong = pages(folder, app.systems())
@@ -42,7 +50,25 @@ def explain(rule: str, folders: tuple[str, ...]) -> int:
         known.extend(word for page in found for word in (page.rule.id, page.rule.name))
     for problem in problems:
         say(f"{problem}\n")
-    raise usage_error(f"no rule {rule!r}{suggest(rule, known)}")
+    raise usage_error(f"no rule or reason {rule!r}{suggest(rule, known)}")
+
+
+def _page(reason: Reason, width: int) -> str:
+    import textwrap
+
+    def filled(words: str) -> str:
+        return textwrap.fill(words, width, initial_indent="  ", subsequent_indent="  ")
+
+    parts = [
+        reason.name,
+        f"where Kueue writes it\n{filled(reason.where)}",
+        f"what it means\n{filled(reason.means)}",
+        f"when it is said\n{filled(reason.when)}",
+        f"what to do\n{filled(reason.do)}",
+    ]
+    if reason.rules:
+        parts.append(f"rules that speak of it\n{filled(', '.join(reason.rules))}")
+    return "\n\n".join(parts) + "\n"
 
 
 def _width() -> int:

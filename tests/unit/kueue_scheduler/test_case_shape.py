@@ -111,6 +111,12 @@ def test_a_wrong_type_deep_inside_an_object_is_named():
     assert run(case)["unsupported"] == f'{where} is "cpu"; it has to be a list'
 
 
+def test_an_amount_used_that_is_no_quantity_is_named():
+    case = of("schedule-admission-fair-sharing")
+    case["input"] = {"initialConsumedUsageByLocalQueue": {"ns/q": {"cpu": []}}}
+    assert "['cpu'] is []; it has to be a quantity" in run(case)["unsupported"]
+
+
 def test_an_unknown_suite_that_runs_cycles_over_queues_is_answered():
     for suite, key in (("schedule", "cycles"), ("random-flat", "maxCycles")):
         case = of(suite)

@@ -24,6 +24,7 @@ def _object(fields: Mapping[str, Shape], *, required: bool = False) -> Shape:
     return Shape("map", fields, required=required)
 
 
+AMOUNTS_BY_NAME = _map(Shape("quantity"))
 METADATA = Shape(
     "map",
     {
@@ -81,13 +82,13 @@ _EVENT = _object(
 _PLACED = _object(
     {"levels": _list(TEXT), "domains": _list(_object({"values": _list(TEXT), "count": NATURAL}))}
 )
-_USED = _list(_object({"values": _list(TEXT), "singlePodRequests": MAP, "count": NATURAL}))
+_USED = _list(_object({"values": _list(TEXT), "singlePodRequests": AMOUNTS_BY_NAME, "count": NATURAL}))
 _ANSWER = {
     "possibility": Shape("text", required=True, allowed=("NoCandidates", "Preempt", "Reclaim")),
     "borrowingAfterSimulation": WHOLE._replace(null=True),
 }
 _CYCLES: Mapping[str, Shape] = {
-    "initialConsumedUsageByLocalQueue": _map(MAP),
+    "initialConsumedUsageByLocalQueue": _map(AMOUNTS_BY_NAME),
     "deleteWorkloads": _list(TEXT),
 }
 _TARGETS: Mapping[str, Shape] = {
@@ -137,7 +138,7 @@ _PLACES: Mapping[str, Shape] = {
             {
                 "podSet": _object({"name": TEXT, "template": MAP, "topologyRequest": MAP}, required=True),
                 "count": Shape("whole", required=True, least=0),
-                "singlePodRequests": MAP,
+                "singlePodRequests": AMOUNTS_BY_NAME,
                 "podSetGroupName": TEXT,
                 "implied": FLAG,
                 "previousAssignment": _PLACED,

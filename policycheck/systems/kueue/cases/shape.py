@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from policycheck.model.amount import QuantityError, quantity
 from policycheck.model.schema import Field
 from policycheck.record import NamedTuple
 from policycheck.systems.kueue.fields import GROUP, tables
@@ -22,6 +23,7 @@ _SAYS = {
     "time": "a time such as 2026-01-31T12:00:00Z",
     "whole": "a whole number",
     "number": "a number",
+    "quantity": "a quantity such as 8, 500m or 64Gi",
     "flag": "true or false",
     "switch": "true, false or an object",
     "list": "a list",
@@ -130,10 +132,20 @@ def _is(here: Shape, value: object, queues: frozenset[str]) -> bool:
         return plain and (here.least is None or value >= here.least)  # type: ignore[operator]
     if kind == "number":
         return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == "quantity":
+        return _is_quantity(value)
     if kind == "switch":
         return value is None or isinstance(value, (bool, dict))
     types = {"flag": bool, "list": list, "map": dict}
     return isinstance(value, types[kind])
+
+
+def _is_quantity(value: object) -> bool:
+    try:
+        quantity(value)
+    except QuantityError:
+        return False
+    return True
 
 
 def _says(here: Shape, queues: frozenset[str]) -> str:
