@@ -1,6 +1,6 @@
 """Mutants of the code that no test kills, held against those that are explained.
 
-    python tests/deep/code_mutation.py --run      mutate and test anew (20 to 40 minutes on two cores), then compare
+    python tests/deep/code_mutation.py --run      mutate and test anew (15 to 40 minutes on two cores), then compare
     python tests/deep/code_mutation.py            compare what the last run left in mutants/
     python tests/deep/code_mutation.py --write    the same, and write docs/mutation.md
 
