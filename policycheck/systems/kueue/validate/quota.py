@@ -86,11 +86,9 @@ def _same_order(quotas: list[Mapping[str, Any]], covered: list[str], path: Path)
     problems = []
     if len(quotas) != len(covered):
         missing = ", ".join(r for r in covered if r not in {text(q.get("name")) for q in quotas})
-        say = (
-            f"the flavor has {len(quotas)} resources and the group covers {len(covered)}; list the same ones"
-        )
+        say = f"resources listed for the flavor: {len(quotas)}; covered by the group: {len(covered)}; list the same ones"
         if missing:
-            say += f", missing are {missing}"
+            say += f" (not listed: {missing})"
         problems.append(invalid((*path, "resources"), "resource-count", say))
         return problems
     for n, (one, wanted) in enumerate(zip(quotas, covered, strict=True)):
