@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from policycheck.app.gather import Sources, gather
+from policycheck.app.gather import Sources, accounts, gather
 from policycheck.simulate.matrix import Matrix, named
 
 if TYPE_CHECKING:
@@ -34,13 +33,7 @@ def matrix(
             found.append(_matrix(scope, state, (*scope.targets, *sources.targets), queue))
     if queue and not found:
         raise UnknownQueueError(_no_queue(queue, sorted(names)))
-    return tuple(found), reports(scopes)
-
-
-def reports(scopes: Sequence[Gathered]) -> tuple[FileReport, ...]:
-    """What became of each file, once each, by name."""
-    files = {report.file: report for scope in scopes for report in scope.files}
-    return tuple(files[name] for name in sorted(files))
+    return tuple(found), accounts(scopes)
 
 
 def _state(scope: Gathered) -> tuple[Cluster, KueueState]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policycheck.app.gather import Sources, gather
-from policycheck.app.matrix import reports
+from policycheck.app.gather import Sources, accounts, gather
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered
@@ -30,7 +29,7 @@ def why(
     scopes = gather(sources, settings)
     clusters = [linked(scope) for scope in scopes]
     named = [(n, one) for n, cluster in enumerate(clusters) for one in known(*_states(cluster))]
-    files = reports(scopes)
+    files = accounts(scopes)
     if not named:
         return None, files
     try:

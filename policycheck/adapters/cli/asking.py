@@ -28,25 +28,8 @@ def input_of(paths: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Source
         rules=settings.rules + options["rules"],
     )
     common.check_targets(settings.target)
-    from policycheck.app import Sources
-
-    sources = Sources(
-        paths=paths,
-        read=common.reader(),
-        context=settings.context,
-        inventory=settings.inventory,
-        targets=settings.target,
-        rules=settings.rules,
-        render=_render,
-        today=common.today(),
-    )
-    return sources, settings
-
-
-def _render(folder: str) -> bytes:
-    from policycheck.adapters.render import render
-
-    return render(folder)
+    # Definitions are for lint: what is asked here does not depend on them.
+    return common.sources_of(paths, settings._replace(crds=())), settings
 
 
 def guard(output: str | None, files: Iterable[FileReport], settings: Settings) -> None:

@@ -15,6 +15,7 @@ from policycheck.report.screen import Style
 if TYPE_CHECKING:
     import click
 
+    from policycheck.app import Sources
     from policycheck.lint.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -221,3 +222,28 @@ def errors_of_use() -> Iterator[None]:
         import click
 
         raise click.ClickException(str(error)) from error
+
+
+def sources_of(
+    paths: tuple[str, ...], settings: Settings, read: Callable[[str], bytes] | None = None
+) -> Sources:
+    """What a command reads, by its PATHs and the settings."""
+    from policycheck.app import Sources
+
+    return Sources(
+        paths=paths,
+        read=read or reader(),
+        context=settings.context,
+        inventory=settings.inventory,
+        targets=settings.target,
+        rules=settings.rules,
+        render=_render,
+        today=today(),
+        crds=settings.crds,
+    )
+
+
+def _render(folder: str) -> bytes:
+    from policycheck.adapters.render import render
+
+    return render(folder)

@@ -133,7 +133,7 @@ def run(request: Request) -> int:
     with common.errors_of_use():
         from policycheck import app
 
-        sources = _sources(app.Sources, paths, read, settings)
+        sources = common.sources_of(paths, settings, read)
         if request.dump:
             return _dump(sources, settings, request.output)
         result = _lint(app, sources, settings, request.new_from)
@@ -225,28 +225,6 @@ def _refuse(request: Request) -> None:
     common.later("--diff", request.diff)
     for inventory in request.inventory:
         common.later("--inventory cluster:CONTEXT", inventory.startswith("cluster:"))
-
-
-def _sources(
-    kind: Callable[..., Any], paths: tuple[str, ...], read: Callable[[str], bytes], settings: Settings
-) -> Any:
-    return kind(
-        paths=paths,
-        read=read,
-        context=settings.context,
-        inventory=settings.inventory,
-        targets=settings.target,
-        rules=settings.rules,
-        render=_render,
-        today=common.today(),
-        crds=settings.crds,
-    )
-
-
-def _render(folder: str) -> bytes:
-    from policycheck.adapters.render import render
-
-    return render(folder)
 
 
 def _next_steps(result: LintResult, settings: Settings) -> tuple[str, ...]:

@@ -3,24 +3,25 @@
 GROUP = "kueue.x-k8s.io"
 CONFIG_GROUP = "config.kueue.x-k8s.io"
 
+OBJECTS = tuple(
+    (GROUP, kind)
+    for kind in (
+        "ClusterQueue",
+        "Cohort",
+        "LocalQueue",
+        "ResourceFlavor",
+        "Topology",
+        "AdmissionCheck",
+        "ProvisioningRequestConfig",
+        "MultiKueueConfig",
+        "MultiKueueCluster",
+        "WorkloadPriorityClass",
+        "Workload",
+    )
+)
 KINDS = frozenset(
     {
-        *(
-            (GROUP, kind)
-            for kind in (
-                "ClusterQueue",
-                "Cohort",
-                "LocalQueue",
-                "ResourceFlavor",
-                "Topology",
-                "AdmissionCheck",
-                "ProvisioningRequestConfig",
-                "MultiKueueConfig",
-                "MultiKueueCluster",
-                "WorkloadPriorityClass",
-                "Workload",
-            )
-        ),
+        *OBJECTS,
         (CONFIG_GROUP, "Configuration"),
         ("", "ConfigMap"),  # may carry the Configuration
     }

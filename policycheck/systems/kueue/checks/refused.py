@@ -12,29 +12,16 @@ from policycheck.lint.hit import Hit
 from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts, Trouble
 from policycheck.model.origin import DocumentId, ObjectKey, Path
-from policycheck.systems.kueue import CONFIG_GROUP, GROUP
+from policycheck.systems.kueue import CONFIG_GROUP, GROUP, OBJECTS
 from policycheck.systems.kueue.checks.common import Found, Params, derived, documents
 from policycheck.systems.kueue.jobs import FRAMEWORKS
 from policycheck.systems.kueue.validate import problems
 
 Kinds = Sequence[tuple[str, str]]
-_OBJECTS: Kinds = tuple(
-    (GROUP, kind)
-    for kind in (
-        "ClusterQueue",
-        "Cohort",
-        "LocalQueue",
-        "ResourceFlavor",
-        "Topology",
-        "AdmissionCheck",
-        "ProvisioningRequestConfig",
-        "MultiKueueConfig",
-        "MultiKueueCluster",
-        "Workload",
-    )
-)
+_QUEUE: Kinds = ((GROUP, "ClusterQueue"),)
+_COHORT: Kinds = ((GROUP, "Cohort"),)
 _CONFIGURATION = (CONFIG_GROUP, "Configuration")
-_KINDS: Kinds = (*_OBJECTS, _CONFIGURATION, *sorted(FRAMEWORKS))
+_KINDS: Kinds = (*OBJECTS, _CONFIGURATION, *sorted(FRAMEWORKS))
 _GROUPS = frozenset({"resource-order", "resource-count", "duplicate-flavor", "duplicate-resource"})
 _ON_FLAVORS = frozenset({"unknown-on-flavor"})
 _LIMITS = frozenset({"limit-outside-cohort"})
@@ -88,7 +75,7 @@ def group_mismatch(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     One swap puts two resources out of order; it is said once a flavor.
     """
     seen: set[tuple[DocumentId, Path]] = set()
-    for hit in _hits(cluster, _OBJECTS[:2], _GROUPS):
+    for hit in _hits(cluster, (*_QUEUE, *_COHORT), _GROUPS):
         flavor = (hit.id, hit.path[:-2])
         if hit.discriminator != "resource-order" or flavor not in seen:
             yield hit
@@ -97,12 +84,12 @@ def group_mismatch(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
 
 def check_on_foreign_flavor(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """An admission check on a flavor that its queue does not have."""
-    yield from _hits(cluster, _OBJECTS[:1], _ON_FLAVORS)
+    yield from _hits(cluster, _QUEUE, _ON_FLAVORS)
 
 
 def limit_on_root_cohort(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """Limits on a Cohort that has no parent to borrow from or lend to."""
-    yield from _hits(cluster, _OBJECTS[1:2], _LIMITS)
+    yield from _hits(cluster, _COHORT, _LIMITS)
 
 
 def ray_keeps_cluster(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
