@@ -206,10 +206,6 @@ class Tree:
         """Whether a queue can use all of ``amounts`` now."""
         return all(amount <= self.free(cell) for cell, amount in amounts)
 
-    def borrows_with(self, cell: int, amount: int) -> bool:
-        """Whether usage and ``amount`` together exceed the subtree's quota."""
-        return self.usage[cell] + amount > self.subtree[cell]
-
     def reach(self, cell: int, amount: int) -> tuple[int, bool]:
         """How far up ``amount`` must be borrowed: the height of the lowest subtree whose quota holds
         it (0: no borrowing), and whether that subtree is less than the whole tree.
