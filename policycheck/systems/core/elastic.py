@@ -15,6 +15,7 @@ from policycheck.model.inventory import Accelerators, Node, Range
 from policycheck.model.placement import Taint
 from policycheck.record import NamedTuple
 from policycheck.systems.core import nodes
+from policycheck.systems.core.podspec import plain_number
 from policycheck.systems.gpu import instances, labels, resources
 
 INSTANCE_TYPE = labels.INSTANCE_TYPES[0]
@@ -89,8 +90,8 @@ def _whole(value: object) -> int | None:
     """A number of at least 0, written as one or as text; None when it is absent or none."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
+    if isinstance(value, str):
+        return plain_number(value)
     return value if isinstance(value, int) and value >= 0 else None
 
 

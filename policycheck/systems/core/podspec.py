@@ -57,6 +57,14 @@ def whole(value: object, default: int = 0) -> int:
         return default
 
 
+def plain_number(raw: str) -> int | None:
+    """The count that a label or annotation spells in plain digits; None for anything else.
+
+    Ten digits and more are no count of anything here, and keep a forged one from costing time.
+    """
+    return int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else None
+
+
 def labels(value: object) -> dict[str, str]:
     """A map of strings; entries that are not scalars are left out."""
     return {str(k): text(v) for k, v in mapping(value).items() if not isinstance(v, (dict, list))}
@@ -208,7 +216,7 @@ def topology_request(
         mode=mode,
         level=level,
         slice_level=annotations.get(f"{_PREFIX}slice-required-topology", ""),
-        slice_size=int(size) if size.isascii() and size.isdigit() and len(size) < 10 else 0,
+        slice_size=plain_number(size) or 0,
         slices=slices,
         group=annotations.get(f"{_PREFIX}group-name", ""),
     )

@@ -17,6 +17,7 @@ from policycheck.model.workload import PodSet, Workload
 from policycheck.record import NamedTuple
 from policycheck.systems.core import claims, defaults
 from policycheck.systems.core.link import CoreState
+from policycheck.systems.core.podspec import plain_number
 from policycheck.systems.jobs import TRAINER
 from policycheck.systems.kueue import jobs
 from policycheck.systems.kueue.model import KueueObjects, KueueWorkload
@@ -172,7 +173,7 @@ def groups(members: Mapping[tuple[str, str], list[Workload]]) -> tuple[PodGroup,
     for (namespace, name), pods in sorted(members.items()):
         totals = {p.annotations.get(TOTAL, "") for p in pods}
         raw = totals.pop() if len(totals) == 1 else ""
-        total = int(raw) if raw.isascii() and raw.isdigit() and 0 < len(raw) < 10 else None
+        total = plain_number(raw)
         is_fast = all(p.annotations.get(FAST) == "true" for p in pods)
         found.append(PodGroup(namespace, name, tuple(pods), total, is_fast))
     return tuple(found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policycheck.model.workload import Namespace, PodSet, PriorityClass, Workload
+from policycheck.systems.core.podspec import plain_number
 from policycheck.systems.kueue.model import Configuration, KueueWorkload, WorkloadPriorityClass
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -107,12 +108,11 @@ def priority_of(
 
 
 def _pod_sets(workload: Workload) -> tuple[PodSet, ...]:
-    least = workload.annotations.get(MIN_PARALLELISM, "")
-    is_number = least.isascii() and least.isdigit() and len(least) < 10
-    if not workload.pod_sets or not is_number or is_elastic(workload):
+    least = plain_number(workload.annotations.get(MIN_PARALLELISM, ""))
+    if not workload.pod_sets or least is None or is_elastic(workload):
         return workload.pod_sets
     first, *rest = workload.pod_sets
-    return (first._replace(min_count=int(least)), *rest)
+    return (first._replace(min_count=least), *rest)
 
 
 def make(
@@ -139,7 +139,7 @@ def make(
         labels=workload.labels,
         annotations=workload.annotations,
         owners=((workload.key.kind, workload.key.name),),
-        max_execution_seconds=_seconds(workload.labels.get(MAX_EXECUTION, "")),
+        max_execution_seconds=plain_number(workload.labels.get(MAX_EXECUTION, "")),
         source=workload.key,
     )
 
@@ -160,7 +160,3 @@ def make_all(workload: Workload, priority: tuple[int, str], *, queue: str = "") 
     return tuple(
         make(workload, priority, queue=queue, name=f"{base}-{n}", pod_sets=each) for n in range(copies)
     )
-
-
-def _seconds(raw: str) -> int | None:
-    return int(raw) if raw.isascii() and raw.isdigit() and 0 < len(raw) < 10 else None

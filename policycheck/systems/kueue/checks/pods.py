@@ -10,7 +10,7 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.workload import Workload
 from policycheck.systems.core import defaults
-from policycheck.systems.core.podspec import mapping, whole
+from policycheck.systems.core.podspec import mapping, plain_number, whole
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue import assembly
 from policycheck.systems.kueue.checks.ask import (
@@ -110,7 +110,7 @@ def _group_trouble(pods: list[Workload]) -> tuple[Workload, tuple[str, ...], str
             other = values[0 if odd else 1]
             what = f"its pods name different {thing}, {values[odd] or 'none'} and {other or 'none'}"
             return pods[odd], (*labels, label), what
-    total = int(totals[0]) if totals[0].isascii() and totals[0].isdigit() and len(totals[0]) < 10 else 0
+    total = plain_number(totals[0]) or 0
     is_fast = all(p.annotations.get(assembly.FAST) == "true" for p in pods)
     if total > len(pods) and not is_fast:
         what = (

@@ -12,7 +12,7 @@ from typing import Any
 from policycheck.model.facts import Facts, Trouble
 from policycheck.model.origin import Path
 from policycheck.model.workload import PodSet, Workload
-from policycheck.systems.core.podspec import mapping, whole
+from policycheck.systems.core.podspec import mapping, plain_number, whole
 from policycheck.systems.kueue.assembly import FAST, GROUP_NAME, TOTAL
 from policycheck.systems.kueue.jobs import (
     ELASTIC,
@@ -66,13 +66,9 @@ def _labels(found: Notes, at: Path) -> Iterator[Trouble]:
         if why:
             yield Trouble("bad-name", (*at, label), f"{name!r} is no name of a {what}: it {why}")
     raw = found.get(MAX_EXECUTION)
-    if raw is not None and not (_is_number(raw) and int(raw) > 0):
+    if raw is not None and not plain_number(raw):
         say = f"{MAX_EXECUTION} is {raw!r}; write whole seconds of 1 or more"
         yield Trouble("bad-label-value", (*at, MAX_EXECUTION), say)
-
-
-def _is_number(raw: str) -> bool:
-    return raw.isascii() and raw.isdigit() and len(raw) < 10
 
 
 def _annotations(job: Workload, value: Mapping[str, Any], at: Path) -> Iterator[Trouble]:
@@ -83,11 +79,7 @@ def _annotations(job: Workload, value: Mapping[str, Any], at: Path) -> Iterator[
         yield from _elastic(job, at)
     least = notes.get(MIN_PARALLELISM)
     parallelism = whole(spec.get("parallelism"), 1)
-    if (
-        least is not None
-        and job.key.group == "batch"
-        and not (_is_number(least) and 0 < int(least) < parallelism)
-    ):
+    if least is not None and job.key.group == "batch" and not 0 < (plain_number(least) or 0) < parallelism:
         say = f"{MIN_PARALLELISM} is {least!r}; write 1 to {parallelism - 1}, below parallelism {parallelism}"
         if parallelism <= 1:
             say = f"{MIN_PARALLELISM} is {least!r}, and with parallelism 1 there is nothing less: remove it"
@@ -122,7 +114,7 @@ def _pod_group(job: Workload, at: Path) -> Iterator[Trouble]:
         yield Trouble("pod-group", (*where, GROUP_NAME), say)
     elif name is None and total is not None:
         yield Trouble("pod-group", (*at, TOTAL), f"{TOTAL} needs the label {GROUP_NAME}")
-    elif total is not None and not (_is_number(total) and int(total) > 0):
+    elif total is not None and not plain_number(total):
         yield Trouble("pod-group", (*at, TOTAL), f"{TOTAL} is {total!r}; write a whole number of 1 or more")
     if job.annotations.get(FAST, "true") not in ("true", "false"):
         say = f"{FAST} is {job.annotations[FAST]!r}; write true or false in quotes"
@@ -156,7 +148,7 @@ def _slices(own: Notes, pods: int, at: Path) -> Iterator[Trouble]:
         yield Trouble("slice-pair", (*at, _PREFIX + there), f"it needs {_PREFIX}{missing} too")
     if size is None:
         return
-    if not _is_number(size) or int(size) < 1:
+    if not plain_number(size):
         say = f"{_PREFIX}{_SLICE_SIZE} is {size!r}; write a whole number of 1 or more"
         yield Trouble("slice-size", (*at, _PREFIX + _SLICE_SIZE), say)
     elif int(size) > pods > 0:
@@ -201,7 +193,7 @@ def _group(own: Notes, at: Path) -> Iterator[Trouble]:
     if name is None:
         return
     where: Path = (*at, _PREFIX + _GROUP)
-    if _is_number(name):
+    if plain_number(name) is not None:
         yield Trouble("podset-group", where, f"{name!r} is a number; give the group a name")
     if not ("required-topology" in own or "preferred-topology" in own):
         say = f"a podset group needs {_PREFIX}required-topology or {_PREFIX}preferred-topology"
