@@ -201,3 +201,25 @@ def test_a_workload_admitted_to_what_its_queue_no_longer_has():
 def test_a_case_that_is_nothing():
     why = "suite is missing; it has to be text"
     assert run({}) == {"suite": "", "name": "", "unsupported": why}
+
+
+@pytest.mark.parametrize(
+    ("boost", "first"),
+    [
+        ("5", "b"),
+        ("+5", "b"),
+        ("-5", "a"),
+        ("", "a"),
+        ("+-5", "a"),
+        ("--5", "a"),
+        ("²", "a"),
+        ("9" * 30, "a"),
+    ],
+)
+def test_a_boost_that_is_no_number_boosts_nothing(boost, first):
+    sets = [(1, {"cpu": "1"})]
+    boosted = work("b", "q", sets, uid="2", annotations={"kueue.x-k8s.io/priority-boost": boost})
+    plain = work("a", "q", sets, uid="1")
+    objects = [flavor("f"), queue("q", quotas(["f"], nominal="1")), local("q"), plain, boosted]
+    found = run(case(objects, featureGates={"PriorityBoost": True}))
+    assert [one["workload"] for one in found["cycles"][0]["reserved"]] == [f"ns/{first}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.nominate import Scene
 
 _BOOST = "kueue.x-k8s.io/priority-boost"
+_SIGNED = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class World(NamedTuple):
@@ -102,7 +104,7 @@ class Session:
         item = Item(workload, self.world.shapes.of(workload), f"{workload.namespace}/{workload.queue}")
         if self.world.strategy.priority_boost:
             boost = workload.annotations.get(_BOOST, "")
-            item.priority += int(boost) if boost.lstrip("+-").isdigit() else 0
+            item.priority += int(boost) if _SIGNED.fullmatch(boost) else 0
         item.created = moment(workload.created)
         item.time = self._queue_time(item)
         item.evicted = workload.has("Evicted")
