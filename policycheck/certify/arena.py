@@ -1,0 +1,160 @@
+"""Where promises are attacked: moves, the story they make, and what an admitting system offers for it.
+
+A Scenario is a value: it can be shortened, written down and played again to the same end. Nothing here
+knows which system decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from policycheck.certify.promise import Shape
+from policycheck.model.inventory import Inventory
+from policycheck.simulate.rights import Rights
+from policycheck.simulate.scheduler import Grant
+
+SUBMIT, FINISH, STOP, RESUME = "submit", "finish", "stop", "resume"
+
+
+class Ask(NamedTuple):
+    """A workload of an attack. ``queue`` holds the quota; the arena knows how it is reached. ``age`` orders
+    equals: a lower number is older.
+    """
+
+    name: str
+    queue: str
+    shape: Shape
+    priority: int = 0
+    priority_class: str = ""
+    age: int = 0
+
+
+class Move(NamedTuple):
+    """One thing that happens before cycle ``cycle`` (from 1): workloads come or end, or a queue is held."""
+
+    cycle: int
+    what: str
+    asks: tuple[Ask, ...] = ()
+    names: tuple[str, ...] = ()  # of workloads (finish) or queues (stop, resume)
+
+
+class Scenario(NamedTuple):
+    """Moves in order of their cycles. ``lost`` are nodes that are gone from the start. ``cycles``: at most."""
+
+    moves: tuple[Move, ...]
+    lost: tuple[str, ...] = ()
+    cycles: int = 60
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """All workloads that come."""
+        return tuple(ask for move in self.moves for ask in move.asks)
+
+
+class Happened(NamedTuple):
+    """What one cycle did to one workload: reserved or evicted (with the system's reason, and for whom)."""
+
+    cycle: int
+    what: str  # reserved | evicted
+    name: str
+    queue: str
+    reason: str = ""
+    by: str = ""
+
+
+class Story(NamedTuple):
+    """How a scenario went. ``unplaced`` are workloads with quota for whose pods there is no node, with the
+    reason; ``loop`` the cycles of one turn when states repeat for ever.
+    """
+
+    happened: tuple[Happened, ...]
+    holding: Mapping[str, Grant]
+    waiting: Mapping[str, str]  # name -> the system's reason
+    unplaced: Mapping[str, str] = {}
+    loop: int = 0
+    cycles: int = 0
+
+    def evictions(self, name: str) -> int:
+        """How often a workload was evicted."""
+        return sum(h.what == "evicted" and h.name == name for h in self.happened)
+
+
+class Enforcement(NamedTuple):
+    """How a queue comes by its guarantee of one (flavor, resource), worst case. ``enforced`` can be had by
+    taking back; the rest of ``nominal`` only when others end. ``why`` says what decides, in words.
+    """
+
+    nominal: int
+    enforced: int
+    why: str
+
+
+class Timing(NamedTuple):
+    """What passes between asking and running at worst, in ms; None: without bound. Each with its source."""
+
+    cycle: int
+    grace: int | None  # victims' termination grace
+    checks: int | None  # admission checks of the queue
+    runs: int | None  # the longest that a workload may hold quota (maximum execution time)
+    blocked: str = ""  # why admission as a whole may stand still, or ""
+    sources: tuple[str, ...] = ()
+
+
+class Ladder(NamedTuple):
+    """Pod priority, the second way to lose a place: may pods of ``taker`` displace those of ``holder``?"""
+
+    taker: str
+    holder: str
+    may: bool
+    why: str
+
+
+class Arena(Protocol):
+    """One linked scope, as claims see it. Everything is a function of its arguments."""
+
+    scope: str
+    rights: Rights
+    inventory: Inventory
+    classes: Mapping[str, int]  # priority classes for queueing
+    pod_classes: Mapping[str, int]  # pod priority classes
+    accelerators: Sequence[str]  # resources that count as accelerators, the principal one first
+    notes: Sequence[str]  # what is assumed about this scope
+
+    def queues(self) -> Sequence[str]:
+        """Queues that take workloads in any state, stopped ones included, sorted."""
+
+    def peers(self, queue: str) -> Sequence[str]:
+        """Queues that can lend to or take from ``queue``, without itself."""
+
+    def inapplicable(self, queue: str) -> str:
+        """Why nothing can be certified locally about the queue (it hands work to other clusters, is
+        ambiguous ...), or "".
+        """
+
+    def shapes(self, queue: str) -> Sequence[Shape]:
+        """Shapes of the workloads in sight that go to ``queue``."""
+
+    def enforcement(self, queue: str, flavor: str, resource: str, at: int) -> Enforcement:
+        """What ``queue`` can take back when it asks with priority ``at``."""
+
+    def timing(self, queue: str) -> Timing:
+        """What it waits for, at worst, beside quota."""
+
+    def ladder(self) -> Sequence[Ladder]:
+        """Every pair of pod classes in use."""
+
+    def hosts(self, flavor: str) -> frozenset[str]:
+        """Names of the nodes of a flavor."""
+
+    def play(self, scenario: Scenario) -> Story:
+        """The scenario, from a state in which nobody holds anything; deterministic, bounded."""
+
+    def case(self, scenario: Scenario, name: str) -> Mapping[str, Any]:
+        """The scenario as a recorded situation for ``simulate --case``."""
+
+    def fits(self, queue: str, shape: Shape) -> str:
+        """Why the shape can never be admitted through ``queue``, even alone; "" when it can."""
+
+
+Test = Callable[[Story], bool]
