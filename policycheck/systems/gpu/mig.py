@@ -7,7 +7,7 @@ the vendor, so names are tabled by product and never computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from policycheck.record import NamedTuple
 from policycheck.systems.gpu import resources
@@ -188,8 +188,8 @@ def _media_conflict(family: Family, wanted: Mapping[str, int]) -> str:
 def misfit(family: Family, wanted: Mapping[str, int]) -> str:
     """Why ``wanted`` (profile: number) does not fit on one empty card; "" when it does.
 
-    Exact for these tables: enumeration of all placements found no set within the sums of compute
-    and memory slices and within each profile's number that can not be placed. Profiles of other
+    Exact for these tables: a test enumerates the placements of every family, and no set within the sums
+    of compute and memory slices and within each profile's number is without one. Profiles of other
     families are named as unknown.
     """
     wanted = {profile: n for profile, n in wanted.items() if n > 0}
@@ -206,6 +206,67 @@ def misfit(family: Family, wanted: Mapping[str, int]) -> str:
     if compute > family.compute:
         return f"needs {compute} of {family.compute} compute slices"
     return _media_conflict(family, wanted)
+
+
+def starts(family: Family, profile: str) -> tuple[int, ...]:
+    """The memory slices at which an instance of ``profile`` may start. It takes ``memory`` slices from there.
+
+    Instances start at multiples of their size. On parts of eight memory slices and seven compute slices
+    the single slice starts at 0 to 6 and two compute slices at 0, 2 and 4 (``nvidia-smi mig -lgipp`` on
+    A100, H100, H100 NVL and A30; the other parts have the same numbers, and are taken to be alike).
+    """
+    size, compute = family.profiles[profile].memory, family.profiles[profile].compute
+    last = min(family.memory - size, family.compute - compute)
+    return tuple(range(0, last + 1, size))
+
+
+def excludes(family: Family, profile: str) -> tuple[str, ...]:
+    """Profiles that can not be on a card together with ``profile``, whatever room there is.
+
+    There is one set of extra media engines; ``+me.all`` takes those of every slice.
+    """
+    extra = ("+me", "+me.all")
+    others = [p for p in family.profiles if p != profile]
+    shares = any(p.endswith("-me") for p in family.profiles)
+    if profile.endswith("+me.all") and shares:
+        return tuple(p for p in others if not p.endswith("-me"))
+    return tuple(
+        p
+        for p in others
+        if (profile.endswith(extra) and p.endswith(extra))
+        or (shares and p.endswith("+me.all") and not profile.endswith("-me"))
+    )
+
+
+Layout = tuple[tuple[int, str], ...]
+
+
+def placements(family: Family, profiles: Collection[str] | None = None) -> tuple[Layout, ...]:
+    """Every set of instances, as (start, profile) by start, that can be on one card at the same time.
+
+    ``profiles`` limits it to some of the family's. The empty card is among them.
+    """
+    spots = [
+        (start, start + family.profiles[p].memory, p, frozenset(excludes(family, p)))
+        for p in family.profiles
+        if profiles is None or p in profiles
+        for start in starts(family, p)
+    ]
+    found: list[Layout] = [()]
+    grown: list[tuple[Layout, int]] = [((), 0)]
+    while grown:
+        held, end = grown.pop()
+        names = [p for _, p in held]
+        left = family.compute - sum(family.profiles[p].compute for p in names)
+        for start, after, profile, never in spots:
+            known = family.profiles[profile]
+            if start < end or known.compute > left or names.count(profile) >= known.most:
+                continue
+            if never.isdisjoint(names):
+                more = (*held, (start, profile))
+                found.append(more)
+                grown.append((more, after))
+    return tuple(sorted(found))
 
 
 _MOST_PACKED = 16 * 7  # slices of the largest machine; more is a slip or an attack
