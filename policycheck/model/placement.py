@@ -71,6 +71,52 @@ class PreferredTerm(NamedTuple):
     term: NodeTerm
 
 
+class PodTerm(NamedTuple):
+    """Pods that a pod wants to be near to, or away from: those that ``selector`` finds (None finds none) in
+    ``namespaces``, in those whose labels ``namespace_selector`` finds, or with neither in its own; near
+    means the same value of the node label ``topology_key``.
+    """
+
+    topology_key: str
+    selector: Selector | None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: Selector | None = None
+
+
+class WeightedPodTerm(NamedTuple):
+    """A term that is only preferred; away from these pods when ``weight`` is negative."""
+
+    weight: int
+    term: PodTerm
+
+
+class PodAffinity(NamedTuple):
+    """What a pod asks of the pods around it: all of ``near`` and none of ``away``; ``preferred`` adds to
+    the score of a node.
+    """
+
+    near: tuple[PodTerm, ...] = ()
+    away: tuple[PodTerm, ...] = ()
+    preferred: tuple[WeightedPodTerm, ...] = ()
+
+
+class Spread(NamedTuple):
+    """One topology spread constraint: over the values of ``topology_key``, numbers of pods that
+    ``selector`` finds in the pod's own namespace may differ by at most ``max_skew``.
+
+    ``hard`` is whenUnsatisfiable DoNotSchedule. ``heeds_affinity``, ``heeds_taints``: nodes that the pod's
+    selectors, or taints, keep it off do not count (nodeAffinityPolicy, nodeTaintsPolicy Honor).
+    """
+
+    topology_key: str
+    max_skew: int
+    hard: bool
+    selector: Selector | None
+    min_domains: int = 1
+    heeds_affinity: bool = True
+    heeds_taints: bool = False
+
+
 class Taint(NamedTuple):
     """A taint; effects NoSchedule, PreferNoSchedule, NoExecute."""
 

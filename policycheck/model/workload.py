@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policycheck.model.origin import DocumentId, ObjectKey, Path
-from policycheck.model.placement import NodeTerm, PreferredTerm, Toleration
+from policycheck.model.placement import NodeTerm, PodAffinity, PreferredTerm, Spread, Toleration
 from policycheck.record import NamedTuple
 
 
@@ -56,6 +56,8 @@ class PodSet(NamedTuple):
     pod_level: Mapping[str, int] = {}  # requests stated for the pod as a whole
     overhead: Mapping[str, int] = {}  # stated in the template
     runtime_class: str = ""
+    neighbours: PodAffinity | None = None  # pod affinity and anti-affinity
+    spread: tuple[Spread, ...] = ()
 
 
 class ContainerRequest(NamedTuple):

@@ -16,11 +16,15 @@ from policycheck.model.facts import Trouble
 from policycheck.model.origin import Path
 from policycheck.model.placement import (
     NodeTerm,
+    PodAffinity,
+    PodTerm,
     PreferredTerm,
     Requirement,
     Selector,
+    Spread,
     Taint,
     Toleration,
+    WeightedPodTerm,
 )
 from policycheck.model.workload import ContainerRequest, DeviceClaim, PodSet, TopologyRequest
 
@@ -177,6 +181,71 @@ def _term(value: object) -> NodeTerm:
     )
 
 
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def _chosen(found: Mapping[str, Any], own: Mapping[str, str]) -> Selector | None:
+    """The label selector of a pod affinity term or spread constraint, with what matchLabelKeys and
+    mismatchLabelKeys add of the pod's own labels; a key that the template does not have adds nothing.
+    """
+    chosen = selector(found.get("labelSelector"))
+    if chosen is None:
+        return None
+    more = [
+        Requirement(key, operator, (own[key],))
+        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+        for key in map(text, items(found.get(field)))
+        if key in own
+    ]
+    return Selector((*chosen.requirements, *more)) if more else chosen
+
+
+def _pod_term(value: object, own: Mapping[str, str]) -> PodTerm:
+    found = mapping(value)
+    return PodTerm(
+        text(found.get("topologyKey")),
+        _chosen(found, own),
+        tuple(text(n) for n in items(found.get("namespaces"))),
+        selector(found.get("namespaceSelector")),
+    )
+
+
+def neighbours(affinity: Mapping[str, Any], own: Mapping[str, str]) -> PodAffinity | None:
+    """Pod affinity and anti-affinity of a pod with labels ``own``; None without any."""
+    near, away = mapping(affinity.get("podAffinity")), mapping(affinity.get("podAntiAffinity"))
+    if not near and not away:
+        return None
+    return PodAffinity(
+        tuple(_pod_term(t, own) for t in items(near.get(_REQUIRED))),
+        tuple(_pod_term(t, own) for t in items(away.get(_REQUIRED))),
+        tuple(
+            WeightedPodTerm(
+                sign * whole(mapping(p).get("weight")), _pod_term(mapping(p).get("podAffinityTerm"), own)
+            )
+            for sign, side in ((1, near), (-1, away))
+            for p in items(side.get(_PREFERRED))
+        ),
+    )
+
+
+def spread(value: object, own: Mapping[str, str]) -> tuple[Spread, ...]:
+    """Topology spread constraints of a pod with labels ``own``; defaults are the API server's."""
+    found = (mapping(c) for c in items(value))
+    return tuple(
+        Spread(
+            text(c.get("topologyKey")),
+            whole(c.get("maxSkew"), 1),
+            text(c.get("whenUnsatisfiable")) != "ScheduleAnyway",
+            _chosen(c, own),
+            whole(c.get("minDomains"), 1),
+            text(c.get("nodeAffinityPolicy")) != "Ignore",
+            text(c.get("nodeTaintsPolicy")) == "Honor",
+        )
+        for c in found
+    )
+
+
 def taints(value: object) -> tuple[Taint, ...]:
     """A list of taints."""
     found = (mapping(t) for t in items(value))
@@ -266,9 +335,10 @@ def pod_set(
     found = mapping(template)
     spec, meta = mapping(found.get("spec")), mapping(found.get("metadata"))
     annotations = labels(meta.get("annotations"))
-    node_affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
-    required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    preferred = items(node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution"))
+    affinity, own = mapping(spec.get("affinity")), labels(meta.get("labels"))
+    node_affinity = mapping(affinity.get("nodeAffinity"))
+    required = node_affinity.get(_REQUIRED)
+    preferred = items(node_affinity.get(_PREFERRED))
     at = (*path, "spec")
     return PodSet(
         name=name,
@@ -285,7 +355,7 @@ def pod_set(
         tolerations=tolerations(spec.get("tolerations")),
         topology=topology_request(annotations, path, troubles),
         claims=_claims(spec),
-        labels=labels(meta.get("labels")),
+        labels=own,
         annotations=annotations,
         priority_class=text(spec.get("priorityClassName")),
         scheduling_gates=tuple(text(mapping(g).get("name")) for g in items(spec.get("schedulingGates"))),
@@ -295,4 +365,6 @@ def pod_set(
         pod_level=base_units(_resources(spec, "requests", at, [], copy_limits=copy_limits)),
         overhead=base_units(exact(spec.get("overhead"), at, [])),
         runtime_class=text(spec.get("runtimeClassName")),
+        neighbours=neighbours(affinity, own),
+        spread=spread(spec.get("topologySpreadConstraints"), own),
     )
