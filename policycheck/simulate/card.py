@@ -157,3 +157,46 @@ def vectors(card: Card, resources: Sequence[str]) -> frozenset[tuple[int, ...]]:
                     seen.add((grown.made, more))
                     todo.append((grown, more))
     return frozenset(have for _, have in seen)
+
+
+def card_units(card: Card, resource: str) -> int:
+    """Units of ``resource`` that the card could give at once, when it gives nothing else."""
+    kind = card.kind
+    if kind.whole == resource:
+        return int(is_free(card))
+    if kind.share == resource:
+        return card.slots if card.milli == WHOLE and not card.made else 0
+    if not kind.partitions:
+        return 0
+    return sum(1 for _ in unused(card, resource)) + most_more(card, resource)
+
+
+def has_room(card: Card, resource: str, milli: int) -> bool:
+    """Whether ``milli`` thousandths of the card are left, uncut and unshared."""
+    kind = card.kind
+    return (
+        kind.whole == resource
+        and card.milli >= milli
+        and not card.made
+        and (not kind.share or card.slots == kind.shares)
+    )
+
+
+def idle(card: Card) -> int:
+    """What of the card nobody uses, in thousandths: of a shared card its free shares, of one cut beforehand its
+    unused instances, of one cut on demand the slices left (of memory or of compute, whichever is less).
+    """
+    kind = card.kind
+    if kind.share:
+        return card.slots * WHOLE // kind.shares
+    if not kind.partitions:
+        return card.milli
+    known = {p.name: p for p in kind.partitions}
+    if not kind.dynamic:
+        every = sum(known[name].size for name, _, _ in card.made)
+        free = sum(known[name].size for name, _, used in card.made if not used)
+        return free * WHOLE // every if every else 0
+    held = [known[name] for name, _, used in card.made if used]
+    memory = kind.slices - sum(p.size for p in held)
+    compute = kind.compute - sum(p.compute for p in held)
+    return min(card.milli, memory * WHOLE // kind.slices, compute * WHOLE // kind.compute)
