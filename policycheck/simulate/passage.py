@@ -65,7 +65,7 @@ def _passage(life: Life, end: int) -> Passage:
             first = stay.admitted if first < 0 else first
             held += max(0, until - stay.admitted)
         if stay.ready >= 0:
-            run += max(0, until - stay.ready)
+            run += max(0, until - stay.ready - stay.idle)
     submit = life.job.submit
     over = life.finished if life.finished >= 0 else _closed(life, end)
     span = max(0, over - submit)
