@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from policycheck.simulate.breakup import Fragmentation, fragmentation
 from policycheck.simulate.fairness import Fairness, fairness
-from policycheck.simulate.fragments import Fragmentation, fragmentation
 from policycheck.simulate.job import BATCH
 from policycheck.simulate.passage import Passage, is_preemption, passages
 from policycheck.simulate.preemption import NOT_STARTED, Preemption, Work, preemption, work

@@ -4,7 +4,7 @@ import pytest
 from timeline_help import life, line, stay, step, supply, timeline
 
 from policycheck.model.amount import UNLIMITED
-from policycheck.simulate.fragments import fragmentation
+from policycheck.simulate.breakup import fragmentation
 from policycheck.simulate.metrics import measure
 from policycheck.simulate.series import cluster_use, queue_use
 from policycheck.simulate.timeline import PENDING
