@@ -14,13 +14,14 @@ from policycheck.simulate.breakup import Fragmentation, fragmentation
 from policycheck.simulate.fairness import Fairness, fairness
 from policycheck.simulate.job import BATCH
 from policycheck.simulate.passage import Passage, is_preemption, passages
-from policycheck.simulate.preemption import NOT_STARTED, Preemption, Work, preemption, work
+from policycheck.simulate.preemption import Preemption, Work, preemption, work
 from policycheck.simulate.quantile import Ratio, Spread
 from policycheck.simulate.series import ClusterUse, QueueUse, cluster_use, queue_use
 from policycheck.simulate.stuck import Held, held
 from policycheck.simulate.timeline import FINISHED, PENDING, REFUSED, RUNNING, QueueLine, Timeline
 from policycheck.simulate.topology import Topology, topology
 from policycheck.simulate.waits import (
+    NOT_STARTED,
     Completion,
     Stretch,
     Waits,
@@ -79,12 +80,15 @@ class Effort(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """All of it. ``outside`` are jobs that no queue holds quota for."""
+    """All of it. ``outside`` are jobs that no queue holds quota for, ``later`` those that would have come
+    after the end and count nowhere else.
+    """
 
     resource: str
     end: int
     jobs: Count
     outside: int
+    later: int
     waits: Waits
     completion: Completion
     stretch: Stretch
@@ -116,6 +120,7 @@ def measure(timeline: Timeline) -> Metrics:
         timeline.end,
         jobs,
         sum(not p.life.queue for p in lived),
+        len(timeline.lives) - len(lived),
         waits(lived),
         completion(lived),
         stretch(lived),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from policycheck.simulate.job import BATCH, SECOND
-from policycheck.simulate.timeline import DONE, FINISHED, OPEN, REFUSED, Life, Stay, Timeline
+from policycheck.simulate.timeline import DONE, FINISHED, OPEN, PENDING, REFUSED, Life, Stay, Timeline
 
 # Below this a run counts as so long where tiny jobs would rule a mean (bounded slowdown).
 FLOOR = 10 * SECOND
@@ -15,15 +15,18 @@ FLOOR = 10 * SECOND
 class Passage(NamedTuple):
     """One job in milliseconds. Quota that was set aside but never admitted is waiting, not running.
 
-    ``wait`` goes from submission to the first admission, or to the end when there was none; ``span`` from
-    submission to completion, or to the end. ``held`` is the time in admission, ``run`` the part of it in
+    ``wait`` goes from submission to the first admission, or to the end when there was none, ``reserve`` to
+    the first quota; ``span`` from submission to completion, or to the end. ``start`` is from the first
+    admission until all pods ran, -1 without. ``held`` is the time in admission, ``run`` the part of it in
     which all pods ran, ``lost`` the part of that which was thrown away.
     """
 
     life: Life
     started: bool
     done: bool
+    reserve: int
     wait: int
+    start: int
     span: int
     held: int
     run: int
@@ -52,17 +55,23 @@ class Passage(NamedTuple):
 
 
 def passages(timeline: Timeline) -> tuple[Passage, ...]:
-    """One a job, in the order of the timeline."""
-    return tuple(_passage(life, timeline.end) for life in timeline.lives)
+    """One a job, in the order of the timeline; without those that would have come after its end."""
+    return tuple(_passage(life, timeline.end) for life in timeline.lives if arrived(life, timeline.end))
+
+
+def arrived(life: Life, end: int) -> bool:
+    """Whether the scenario saw it at all."""
+    return bool(life.stays or life.state != PENDING or life.queue or life.job.submit < end)
 
 
 def _passage(life: Life, end: int) -> Passage:
-    first, held, run, lost = -1, 0, 0, 0
+    first, ready, held, run, lost = -1, -1, 0, 0, 0
     for stay in life.stays:
         until = stay.ended if stay.ended >= 0 else end
         lost += stay.lost
         if stay.admitted >= 0:
-            first = stay.admitted if first < 0 else first
+            if first < 0:
+                first, ready = stay.admitted, stay.ready
             held += max(0, until - stay.admitted)
         if stay.ready >= 0:
             run += max(0, until - stay.ready - stay.idle)
@@ -70,7 +79,10 @@ def _passage(life: Life, end: int) -> Passage:
     over = life.finished if life.finished >= 0 else _closed(life, end)
     span = max(0, over - submit)
     wait = max(0, (first if first >= 0 else over) - submit)
-    return Passage(life, first >= 0, life.state == FINISHED, wait, span, min(held, span), run, lost)
+    reserve = max(0, life.stays[0].reserved - submit) if life.stays else wait
+    start = ready - first if ready >= 0 else -1
+    done = life.state == FINISHED
+    return Passage(life, first >= 0, done, reserve, wait, start, span, min(held, span), run, lost)
 
 
 def _closed(life: Life, end: int) -> int:

@@ -13,13 +13,13 @@ from policycheck.simulate.job import SECOND
 from policycheck.simulate.passage import Passage, evicted, is_preemption
 from policycheck.simulate.quantile import Ratio
 from policycheck.simulate.timeline import Loop, Timeline
+from policycheck.simulate.waits import NOT_STARTED
 
 Key = TypeVar("Key", str, int)
 
 HEALTHY = Ratio(5, 100)  # distinct jobs preempted over jobs started: above this line it is felt
 OFTEN = 3  # preemptions of one job that count as thrash
 WINDOW = 3600 * SECOND  # in which taking from each other counts as thrash
-NOT_STARTED = "no job was started"
 
 
 class Eviction(NamedTuple):

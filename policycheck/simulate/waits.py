@@ -15,14 +15,20 @@ from policycheck.simulate.timeline import REFUSED
 
 Key = TypeVar("Key", bound=Hashable)
 
+NOT_STARTED = "no job was started"
 OVER, FAR_OVER = 5, 10  # times its own run time: what counts as stretched
 
 
 class Waits(NamedTuple):
-    """``first`` to the first admission; ``total`` all time not admitted, counted in full once it finished."""
+    """``first`` is from submission to the first admission, ``reserved`` to the first quota, which checks may
+    follow; ``ready`` from the first admission until all pods ran; ``total`` is all time not admitted,
+    which is known once a job has finished.
+    """
 
     first: Spread
     total: Spread
+    reserved: Spread
+    ready: Spread
 
 
 class Stretched(NamedTuple):
@@ -74,7 +80,19 @@ def waits(passages: Sequence[Passage]) -> Waits:
     why = "no job was submitted" if not passages else "every job was refused"
     first = spread([p.wait for p in some if p.started], [p.wait for p in some if not p.started], why)
     total = spread([p.waited for p in some if p.done], [p.waited for p in some if not p.done], why)
-    return Waits(first, total)
+    held = [bool(p.life.stays) for p in some]
+    reserved = spread(
+        [p.reserve for p, has in zip(some, held, strict=True) if has],
+        [p.reserve for p, has in zip(some, held, strict=True) if not has],
+        why,
+    )
+    started = [p for p in some if p.started]
+    ready = spread(
+        [p.start for p in started if p.start >= 0],
+        [p.held for p in started if p.start < 0],
+        NOT_STARTED if some else why,
+    )
+    return Waits(first, total, reserved, ready)
 
 
 def completion(passages: Sequence[Passage]) -> Completion:

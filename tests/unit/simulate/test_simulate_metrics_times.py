@@ -65,7 +65,7 @@ def test_waits_of_a_queue_with_a_job_that_was_preempted_and_one_that_waits():
             ],
         )
     )
-    first, total = found.waits
+    first, total = found.waits[:2]
     # first waits: 0, 20, and at least 600
     assert (first.size, first.censored) == (3, 1)
     assert (first.p50, first.most, first.bounds) == (20_000, 600_000, ("p90", "p99", "max"))
@@ -94,6 +94,33 @@ def test_quota_that_was_set_aside_but_never_admitted_is_waiting():
     assert (found.jobs.reserved, found.jobs.started) == (1, 0)
     assert (found.waits.first.most, found.waits.first.censored) == (100_000, 1)
     assert found.waits.total.most == 100_000
+
+
+def test_the_way_from_quota_to_running():
+    found = measure(
+        timeline(
+            100,
+            [
+                life("a", 0, 10, stay(10, 40, admitted=15, ready=30)),  # quota at 10, ready 15 s after 15
+                life("b", 5, 10, stay(25, admitted=40, ready=-1), state=RUNNING),  # admitted for 60 s so far
+                life("c", 0, 10, stay(50, admitted=-1, ready=-1), state=RUNNING),  # a check has not passed
+            ],
+        )
+    ).waits
+    assert (found.reserved.p50, found.reserved.most, found.reserved.censored) == (20_000, 50_000, 0)
+    # to the first admission: 15, 35 and at least 100
+    assert (found.first.p50, found.first.most, found.first.censored) == (35_000, 100_000, 1)
+    assert (found.ready.size, found.ready.p50, found.ready.most, found.ready.censored) == (
+        2,
+        15_000,
+        60_000,
+        1,
+    )
+
+
+def test_what_would_come_after_the_end_counts_nowhere():
+    found = measure(timeline(50, [life("a", 0, 10, stay(0, 10)), life("b", 50, 10, state=PENDING, queue="")]))
+    assert (found.jobs.submitted, found.later, found.outside, found.held.stuck) == (1, 1, 0, ())
 
 
 def test_completion_and_stretch():
