@@ -37,6 +37,8 @@ class Stay(NamedTuple):
     domains: tuple[tuple[str, int, int], ...] = ()  # (level key, domains spanned, least possible then)
     nodes: tuple[tuple[str, int], ...] = ()  # (node or lowest domain, pods), where pods are placed
     unplaced: int = 0  # pods for which no node had room
+    idle: int = 0  # ms between ready and the end in which not all pods ran: run = ended - ready - idle
+    restarts: int = 0  # times that it began again within the stay, since a node was lost
 
 
 class Life(NamedTuple):

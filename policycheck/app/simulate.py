@@ -1,0 +1,104 @@
+"""Admission over virtual time: what each queue and each job of a cluster lives through.
+
+Entry points:
+
+``simulate(sources, settings, arrivals, options) -> (tuple[Simulated, ...], files)``: one Simulated a scope
+that has queues; ``arrivals`` are Arrivals, or a function that makes them of the linked cluster.
+
+``simulate_cluster(cluster, said, arrivals, options) -> Timeline``: one linked cluster; ``said`` is the
+Target of the admitting system (``targets_of(scope, given).get("kueue")``) or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.app.gather import Sources, accounts, gather
+from policycheck.simulate.events import Delays, World
+from policycheck.simulate.job import Arrivals
+from policycheck.simulate.timeline import Timeline
+
+if TYPE_CHECKING:
+    from policycheck.lint.settings import Settings, Target
+    from policycheck.model.cluster import Cluster
+    from policycheck.source.document import FileReport
+
+
+class Options(NamedTuple):
+    """How to simulate. Times in ms; ``horizon`` 0 is that of the arrivals, or until nothing happens.
+
+    ``placing`` False: quota alone, wherever pods may go.
+    """
+
+    seed: int = 0
+    horizon: int = 0
+    service_time: float = 0
+    happenings: bool = False
+    delays: Delays = Delays()
+    placing: bool = True
+
+
+class Simulated(NamedTuple):
+    """What happened in one scope."""
+
+    scope: str
+    timeline: Timeline
+    target: str = ""  # the system and its version, for people
+    assumed: bool = False  # nothing in sight said the version
+
+
+Coming = Arrivals | Callable[["Cluster"], Arrivals]
+_STANDARD = Options()
+
+
+def simulate(
+    sources: Sources, settings: Settings, arrivals: Coming, options: Options = _STANDARD
+) -> tuple[tuple[Simulated, ...], tuple[FileReport, ...]]:
+    """One Simulated a scope that has queues, and the account of the files. Raises TargetError."""
+    from policycheck.app.linked import linked
+    from policycheck.app.target import targets_of
+    from policycheck.systems.kueue.checks.common import state
+
+    scopes = gather(sources, settings)
+    found = []
+    for scope in scopes:
+        cluster = linked(scope)
+        if not state(cluster).objects.cluster_queues:
+            continue
+        said = targets_of(scope, (*scope.targets, *sources.targets)).get("kueue")
+        coming = arrivals if isinstance(arrivals, Arrivals) else arrivals(cluster)
+        timeline = simulate_cluster(cluster, said, coming, options)
+        version = f"Kueue {said.version}" if said is not None else ""
+        assumed = said is not None and said.assumed
+        found.append(Simulated(scope.name, timeline, version, assumed))
+    return tuple(found), accounts(scopes)
+
+
+def simulate_cluster(
+    cluster: Cluster, said: Target | None, arrivals: Arrivals, options: Options = _STANDARD
+) -> Timeline:
+    """What happens to ``arrivals`` in a linked cluster. Raises TargetError."""
+    from policycheck.simulate.run import run
+
+    return run(
+        world(cluster, said, options),
+        arrivals,
+        seed=options.seed,
+        horizon=options.horizon,
+        service_time=options.service_time,
+        happenings=options.happenings,
+        delays=options.delays,
+    )
+
+
+def world(cluster: Cluster, said: Target | None, options: Options = _STANDARD) -> World:  # noqa: ARG001 - to come
+    """The cluster as the engine finds it. Workloads in sight are left out: those that matter are among the
+    arrivals.
+    """
+    from policycheck.systems.kueue.drive.admitter import KueueAdmitter
+    from policycheck.systems.kueue.opening import opening
+
+    opened = opening(cluster, said)
+    opened = opened._replace(objects=opened.objects._replace(workloads={}))
+    return World(KueueAdmitter(opened))

@@ -1,0 +1,143 @@
+"""What a run writes down: queues over time, supply over time, one entry an instant.
+
+Everything is added up as it happens; when the clock moves on, what changed becomes one step. So a
+Timeline takes memory by what changed, not by how often it changed within an instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from policycheck.simulate.events import Pair, QueueFacts, Wishes
+from policycheck.simulate.timeline import QueueLine, Step, Supply
+
+Amounts = Sequence[tuple[Pair, int]]
+Kind = tuple[Wishes, int]  # what waiting jobs of one kind want, and their principal amount
+
+
+class Line:
+    """One queue as it stands. ``held`` is used quota by pair, ``kinds`` who waits."""
+
+    __slots__ = (
+        "facts",
+        "held",
+        "jobs",
+        "kinds",
+        "limit",
+        "nominal",
+        "order",
+        "running",
+        "steps",
+        "used",
+        "waiting",
+    )
+
+    def __init__(self, facts: QueueFacts, resource: str) -> None:
+        self.facts = facts
+        self.nominal = sum(amount for pair, amount in facts.nominal.items() if pair[1] == resource)
+        self.held: dict[Pair, int] = {}
+        self.kinds: dict[Kind, int] = {}
+        self.order: list[Kind] = []  # of kinds, the largest first
+        self.used = self.waiting = self.jobs = self.running = 0
+        self.steps: list[Step] = [Step(0, 0, 0, 0, 0, 0)]
+
+    def wait(self, kind: Kind, jobs: int) -> None:
+        """``jobs`` more (or, negative, less) wait of this kind."""
+        if kind not in self.kinds:
+            self.kinds[kind] = 0
+            self.order.append(kind)
+            self.order.sort(key=lambda k: (-k[1], len(k[0]), k[0]))
+        self.kinds[kind] += jobs
+        self.jobs += jobs
+        self.waiting += jobs * kind[1]
+
+    def hold(self, amounts: Amounts, used: int, sign: int) -> None:
+        """A job takes quota (``sign`` 1) or gives it back (-1)."""
+        held = self.held
+        for pair, amount in amounts:
+            held[pair] = held.get(pair, 0) + sign * amount
+        self.used += sign * used
+        self.running += sign
+
+    def fitting(self) -> int:
+        """The principal amount of those waiting that the nominal quota left would hold, in all resources
+        together: filled up greedily, large ones first, each into the first flavors that take it.
+        """
+        if not self.jobs or self.used >= self.nominal:
+            return 0
+        nominal, held = self.facts.nominal, self.held
+        left: dict[Pair, int] = {}
+        total = 0
+        for kind in self.order:
+            jobs = self.kinds[kind]
+            for wish in kind[0]:
+                if jobs <= 0:
+                    break
+                most = jobs
+                for pair, amount in wish:
+                    if pair not in left:
+                        left[pair] = nominal.get(pair, 0) - held.get(pair, 0)
+                    if amount > 0:
+                        most = min(most, max(0, left[pair]) // amount)
+                if most > 0:
+                    jobs -= most
+                    total += most * kind[1]
+                    for pair, amount in wish:
+                        left[pair] -= most * amount
+        return total
+
+    def step(self, at: int) -> None:
+        """Write down how things stand from ``at`` on."""
+        steps = self.steps
+        new = Step(at, self.used, self.waiting, self.fitting(), self.jobs, self.running)
+        if steps[-1].at == at:
+            steps[-1] = new
+        elif steps[-1][1:] != new[1:]:
+            steps.append(new)
+
+    def line(self) -> QueueLine:
+        """All of it."""
+        facts = self.facts
+        return QueueLine(facts.name, facts.cohort, self.nominal, facts.limit, facts.weight, tuple(self.steps))
+
+
+class Keeper:
+    """All queues, those that changed at this instant, and the supply."""
+
+    def __init__(self, queues: Iterable[QueueFacts], resource: str) -> None:
+        self.lines = {facts.name: Line(facts, resource) for facts in queues}
+        self.supply: list[Supply] = []
+        self._dirty: dict[str, Line] = {}
+
+    def touch(self, queue: str) -> Line | None:
+        """The queue's line, about to change at this instant."""
+        line = self.lines.get(queue)
+        if line is not None:
+            self._dirty[queue] = line
+        return line
+
+    def flush(self, at: int) -> bool:
+        """The instant is over; whether anything had changed."""
+        dirty = self._dirty
+        if not dirty:
+            return False
+        for line in dirty.values():
+            line.step(at)
+        dirty.clear()
+        return True
+
+    def supplied(self, new: Supply) -> None:
+        """What nodes have from now on."""
+        supply = self.supply
+        if supply and supply[-1].at == new.at:
+            supply[-1] = new
+        elif not supply or supply[-1][1:] != new[1:]:
+            supply.append(new)
+
+    def quota(self) -> int:
+        """What all queues have of the principal resource by quota, borrowing left out."""
+        return sum(line.nominal for line in self.lines.values())
+
+    def used(self) -> int:
+        """What all queues use of it."""
+        return sum(line.used for line in self.lines.values())

@@ -1,0 +1,163 @@
+"""One job while a simulation runs: where it is, what it has done, and the stays it has had."""
+
+from __future__ import annotations
+
+from policycheck.simulate.events import Entry, Pair, Spread
+from policycheck.simulate.job import Job
+from policycheck.simulate.scheduler import Grant
+from policycheck.simulate.timeline import DONE, FINISHED, OPEN, PENDING, REFUSED, RUNNING, Life, Stay
+
+# Phases, in the order of a life without trouble.
+WAITING, CHECKING, STARTING, WORKING, STOPPING, OVER, GIVEN_UP = range(7)
+HOLDING = (CHECKING, STARTING, WORKING)
+
+
+class Live:
+    """One job. Times of the present stay are -1 while not reached.
+
+    ``ticket`` grows whenever what was scheduled for it is void. ``left`` is the run time still to go,
+    ``mark`` since when it works without a break, ``saved`` what a checkpoint holds.
+    """
+
+    __slots__ = (
+        "admitted",
+        "amounts",
+        "before",
+        "borrowed",
+        "cause",
+        "ended_by",
+        "entry",
+        "finished",
+        "grant",
+        "halted",
+        "idle",
+        "job",
+        "lacking",
+        "lost",
+        "mark",
+        "number",
+        "partial",
+        "phase",
+        "ready",
+        "reserved",
+        "restarts",
+        "saved",
+        "spent",
+        "spread",
+        "stays",
+        "stopped_by",
+        "ticket",
+        "timeouts",
+        "unplaced",
+        "until",
+        "used",
+        "where",
+    )
+
+    def __init__(self, job: Job, number: int, entry: Entry) -> None:
+        self.job = job
+        self.number = number
+        self.entry = entry
+        self.phase = WAITING
+        self.ticket = 0
+        self.saved = 0
+        self.spent = 0  # of the maximum execution time, in stays before this one
+        self.timeouts = 0
+        self.before = 0  # stays that ended in an eviction
+        self.finished = -1
+        self.stays: list[Stay] = []
+        self.grant: Grant | None = None
+        self.until: int | None = None  # how the engine evicts it: not before; None for victims of a cycle
+        self.reset()
+
+    def reset(self) -> None:
+        """No stay is open."""
+        self.reserved = self.admitted = self.ready = self.mark = self.halted = -1
+        self.lost = self.idle = self.restarts = 0
+        self.ended_by, self.cause, self.stopped_by = OPEN, "", ""
+        self.amounts: tuple[tuple[Pair, int], ...] = ()
+        self.used = self.borrowed = self.unplaced = 0
+        self.partial = False
+        self.lacking = ""  # why pods wait for nodes
+        self.spread: Spread = ()
+        self.where: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def left(self) -> int:
+        """Run time to go from the last checkpoint on; at least 1 ms."""
+        return max(1, self.job.duration) - self.saved
+
+    def halt(self, now: int) -> None:
+        """Work stops: what no checkpoint holds is lost."""
+        if self.mark < 0:
+            return
+        reached = self.saved + now - self.mark
+        step = self.job.checkpoint
+        kept = max(self.saved, reached // step * step) if step > 0 else self.saved
+        self.lost += reached - kept
+        self.saved = kept
+        self.mark = -1
+        self.halted = now
+
+    def work(self, now: int) -> None:
+        """All pods run from now on."""
+        if self.ready < 0:
+            self.ready = now
+        elif self.halted >= 0:
+            self.idle += now - self.halted
+        self.mark, self.halted = now, -1
+
+    def done(self, now: int) -> None:
+        """All work is done."""
+        self.saved = max(1, self.job.duration)
+        self.mark = -1
+        self.ended_by, self.finished = DONE, now
+
+    def close(self, now: int) -> None:
+        """The stay is over."""
+        if self.admitted >= 0:
+            self.spent += now - self.admitted
+        if self.halted >= 0:
+            self.idle += now - self.halted
+        self.stays.append(self.stay(now))
+        self.grant = None
+        self.reset()
+
+    def stay(self, ended: int) -> Stay:
+        """The present stay; ``ended`` -1: it goes on."""
+        flavors = {pair[1]: pair[0] for pair, _ in self.amounts}
+        return Stay(
+            self.reserved,
+            self.admitted,
+            self.ready,
+            ended,
+            self.ended_by,
+            self.cause,
+            self.stopped_by,
+            self.lost,
+            tuple(sorted(flavors.items())),
+            self.borrowed,
+            self.spread,
+            self.where,
+            self.unplaced,
+            self.idle,
+            self.restarts,
+        )
+
+    def life(self, reason: str, why: str) -> Life:
+        """Everything, at the end."""
+        state = {OVER: FINISHED, GIVEN_UP: REFUSED, WAITING: PENDING}.get(self.phase, RUNNING)
+        stays = tuple(self.stays)
+        if self.reserved >= 0:
+            stays = (*stays, self.stay(-1))
+        return Life(
+            self.job,
+            self.entry.queue,
+            self.entry.amount,
+            state,
+            stays,
+            self.finished,
+            reason,
+            why,
+            self.before,
+        )
