@@ -70,10 +70,10 @@ def _passage(life: Life, end: int) -> Passage:
         until = stay.ended if stay.ended >= 0 else end
         lost += stay.lost
         if stay.admitted >= 0:
-            if first < 0:
-                first, ready = stay.admitted, stay.ready
+            first = stay.admitted if first < 0 else first
             held += max(0, until - stay.admitted)
         if stay.ready >= 0:
+            ready = stay.ready if ready < 0 else ready
             run += max(0, until - stay.ready - stay.idle)
     submit = life.job.submit
     over = life.finished if life.finished >= 0 else _closed(life, end)

@@ -89,7 +89,7 @@ def waits(passages: Sequence[Passage]) -> Waits:
     started = [p for p in some if p.started]
     ready = spread(
         [p.start for p in started if p.start >= 0],
-        [p.held for p in started if p.start < 0],
+        [p.span - p.wait for p in started if p.start < 0],
         NOT_STARTED if some else why,
     )
     return Waits(first, total, reserved, ready)

@@ -104,15 +104,23 @@ def test_the_way_from_quota_to_running():
                 life("a", 0, 10, stay(10, 40, admitted=15, ready=30)),  # quota at 10, ready 15 s after 15
                 life("b", 5, 10, stay(25, admitted=40, ready=-1), state=RUNNING),  # admitted for 60 s so far
                 life("c", 0, 10, stay(50, admitted=-1, ready=-1), state=RUNNING),  # a check has not passed
+                # admitted at 0, evicted at 30 before all pods ran, which they did at 45
+                life(
+                    "d",
+                    0,
+                    10,
+                    stay(0, 30, ready=-1, ended_by="PodsReadyTimeout"),
+                    stay(40, 55, ready=45),
+                ),
             ],
         )
     ).waits
-    assert (found.reserved.p50, found.reserved.most, found.reserved.censored) == (20_000, 50_000, 0)
-    # to the first admission: 15, 35 and at least 100
-    assert (found.first.p50, found.first.most, found.first.censored) == (35_000, 100_000, 1)
+    assert (found.reserved.p50, found.reserved.most, found.reserved.censored) == (10_000, 50_000, 0)
+    # to the first admission: 0, 15, 35 and at least 100
+    assert (found.first.p90, found.first.most, found.first.censored) == (100_000, 100_000, 1)
     assert (found.ready.size, found.ready.p50, found.ready.most, found.ready.censored) == (
-        2,
-        15_000,
+        3,
+        45_000,
         60_000,
         1,
     )
