@@ -290,6 +290,16 @@ def cards(family: Family, slices: Mapping[str, int]) -> Cards:
     total = sum(slices.values())
     if total > _MOST_PACKED:
         return Cards(least(family, slices), total, full=False)
+    bins = packed(family, slices)
+    smallest = next(iter(family.profiles))
+    full = all(misfit(family, {**used, smallest: used.get(smallest, 0) + 1}) for used in bins)
+    return Cards(least(family, slices), len(bins), full)
+
+
+def packed(family: Family, slices: Mapping[str, int]) -> list[dict[str, int]]:
+    """``slices`` (profile: number, all of the family) on cards: the largest first, each on the first card that
+    has room. For numbers of one machine; the work grows with their square.
+    """
     items = [p for p, n in slices.items() for _ in range(n)]
     items.sort(key=lambda p: (-family.profiles[p].memory, -family.profiles[p].compute, p))
     bins: list[dict[str, int]] = []
@@ -301,9 +311,7 @@ def cards(family: Family, slices: Mapping[str, int]) -> Cards:
                 break
         else:
             bins.append({profile: 1})
-    smallest = next(iter(family.profiles))
-    full = all(misfit(family, {**used, smallest: used.get(smallest, 0) + 1}) for used in bins)
-    return Cards(least(family, slices), len(bins), full)
+    return bins
 
 
 def least(family: Family, slices: Mapping[str, int]) -> int:
