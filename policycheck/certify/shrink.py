@@ -1,0 +1,192 @@
+"""A story made smaller for as long as it still breaks the promise.
+
+First whole workloads and moves go, then pods and amounts, then time. Every step is played again: what is
+left has been seen to break it, and no single step of the kinds tried makes it smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from policycheck.certify.arena import SUBMIT, Ask, Move, Scenario
+from policycheck.model.workload import PodSet
+
+Breaks = Callable[[Scenario], bool]
+
+
+class Shrunk(NamedTuple):
+    """The smaller scenario, how often it was played, and whether nothing was left to try."""
+
+    scenario: Scenario
+    played: int
+    complete: bool
+
+
+class _SpentError(Exception):
+    """The budget of plays is used up."""
+
+
+class _Trial:
+    """The smallest scenario so far, and plays left."""
+
+    def __init__(self, scenario: Scenario, breaks: Breaks, budget: int) -> None:
+        self.best = scenario
+        self.played = 0
+        self._breaks = breaks
+        self._budget = budget
+        self._known: set[str] = set()  # by text: a scenario holds mappings
+
+    def take(self, smaller: Scenario) -> bool:
+        """Whether the smaller one breaks it too; then it is the best."""
+        if smaller == self.best or repr(smaller) in self._known:
+            return False
+        if self.played >= self._budget:
+            raise _SpentError
+        self.played += 1
+        if not self._breaks(smaller):
+            self._known.add(repr(smaller))
+            return False
+        self.best = smaller
+        return True
+
+
+def shrink(scenario: Scenario, breaks: Breaks, budget: int = 400) -> Shrunk:
+    """The smallest scenario found that ``breaks``; ``scenario`` itself must. At most ``budget`` plays."""
+    trial = _Trial(scenario, breaks, budget)
+    steps = (_fewer_asks, _fewer_moves, _fewer_lost, _smaller_sets, _smaller_pods, _sooner)
+    try:
+        before = None
+        while before != trial.best:
+            before = trial.best
+            for step in steps:
+                step(trial)
+    except _SpentError:
+        return Shrunk(trial.best, trial.played, complete=False)
+    return Shrunk(trial.best, trial.played, complete=True)
+
+
+def _without(
+    trial: _Trial, count: Callable[[Scenario], int], drop: Callable[[Scenario, int, int], Scenario]
+) -> None:
+    """Leave out stretches, larger ones first, until no single one can go."""
+    size = max(1, count(trial.best) // 2) if count(trial.best) > 1 else 1
+    while size:
+        begin = 0
+        while begin < count(trial.best):
+            if not trial.take(drop(trial.best, begin, begin + size)):
+                begin += size
+        size //= 2
+
+
+def _tidy(moves: Sequence[Move]) -> tuple[Move, ...]:
+    """Without moves that do nothing, and without ends of workloads that never came."""
+    come = {ask.name for move in moves for ask in move.asks}
+    found = []
+    for move in moves:
+        names = tuple(n for n in move.names if move.what != "finish" or n in come)
+        if move.asks or names:
+            found.append(move._replace(names=names))
+    return tuple(found)
+
+
+def _fewer_asks(trial: _Trial) -> None:
+    def drop(scenario: Scenario, begin: int, end: int) -> Scenario:
+        gone = {ask.name for ask in scenario.asks[begin:end]}
+        moves = [m._replace(asks=tuple(a for a in m.asks if a.name not in gone)) for m in scenario.moves]
+        return scenario._replace(moves=_tidy(moves))
+
+    _without(trial, lambda s: len(s.asks), drop)
+
+
+def _fewer_moves(trial: _Trial) -> None:
+    """Ends and holds of queues, one by one; submissions are dropped by their workloads."""
+
+    def places(scenario: Scenario) -> list[int]:
+        return [n for n, move in enumerate(scenario.moves) if move.what != SUBMIT]
+
+    def drop(scenario: Scenario, begin: int, end: int) -> Scenario:
+        gone = set(places(scenario)[begin:end])
+        return scenario._replace(moves=_tidy([m for n, m in enumerate(scenario.moves) if n not in gone]))
+
+    _without(trial, lambda s: len(places(s)), drop)
+
+
+def _fewer_lost(trial: _Trial) -> None:
+    def drop(scenario: Scenario, begin: int, end: int) -> Scenario:
+        return scenario._replace(lost=scenario.lost[:begin] + scenario.lost[end:])
+
+    _without(trial, lambda s: len(s.lost), drop)
+
+
+def _changed(scenario: Scenario, name: str, change: Callable[[Ask], Ask]) -> Scenario:
+    moves = [
+        m._replace(asks=tuple(change(a) if a.name == name else a for a in m.asks)) for m in scenario.moves
+    ]
+    return scenario._replace(moves=tuple(moves))
+
+
+def _resized(ask: Ask, at: int, spec: PodSet) -> Ask:
+    sets = ask.shape.pod_sets
+    return ask._replace(shape=ask.shape._replace(pod_sets=(*sets[:at], spec, *sets[at + 1 :])))
+
+
+def _lowered(
+    trial: _Trial, name: str, value: int, least: int, made: Callable[[int], Callable[[Ask], Ask]]
+) -> None:
+    """The lowest value between ``least`` and ``value`` that is found by halving the way down."""
+    low, high = least, value
+    while low < high:
+        middle = (low + high) // 2
+        if trial.take(_changed(trial.best, name, made(middle))):
+            high = middle
+        else:
+            low = middle + 1
+
+
+def _smaller_sets(trial: _Trial) -> None:
+    """Fewer pods in each podset."""
+    for ask in trial.best.asks:
+        for at, spec in enumerate(ask.shape.pod_sets):
+            if spec.min_count is None:
+
+                def made(pods: int, at: int = at) -> Callable[[Ask], Ask]:
+                    return lambda a: _resized(a, at, a.shape.pod_sets[at]._replace(pods=pods))
+
+                _lowered(trial, ask.name, spec.pods, 1, made)
+
+
+def _smaller_pods(trial: _Trial) -> None:
+    """Less of each resource in a pod; none of it at all where that still breaks it."""
+    for ask in trial.best.asks:
+        for at, spec in enumerate(ask.shape.pod_sets):
+            for resource, amount in sorted(spec.requests.items()):
+
+                def made(value: int, at: int = at, resource: str = resource) -> Callable[[Ask], Ask]:
+                    return lambda a: _resized(a, at, _asking(a.shape.pod_sets[at], resource, value))
+
+                if len(spec.requests) > 1 and trial.take(_changed(trial.best, ask.name, made(0))):
+                    continue
+                if amount <= 4096:  # bytes and the like are not made rounder by halving
+                    _lowered(trial, ask.name, amount, 1, made)
+
+
+def _asking(spec: PodSet, resource: str, value: int) -> PodSet:
+    requests = {r: v for r, v in spec.requests.items() if r != resource}
+    if value:
+        requests[resource] = value
+    return spec._replace(requests=requests)
+
+
+def _sooner(trial: _Trial) -> None:
+    """Moves as early as they can be: all gaps of cycles closed at once, else one by one; then fewer cycles."""
+    cycles = sorted({move.cycle for move in trial.best.moves})
+    rank = {cycle: n for n, cycle in enumerate(cycles, 1)}
+    trial.take(trial.best._replace(moves=tuple(m._replace(cycle=rank[m.cycle]) for m in trial.best.moves)))
+    for at, move in enumerate(trial.best.moves):
+        least = trial.best.moves[at - 1].cycle if at else 1
+        if move.cycle > least:
+            moved = trial.best.moves[at]._replace(cycle=max(least, move.cycle - 1))
+            trial.take(
+                trial.best._replace(moves=(*trial.best.moves[:at], moved, *trial.best.moves[at + 1 :]))
+            )

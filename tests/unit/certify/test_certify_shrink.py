@@ -1,0 +1,84 @@
+"""Shrinking: what is left still breaks it, and nothing of it can go."""
+
+from __future__ import annotations
+
+from policycheck.certify.arena import FINISH, STOP, SUBMIT, Ask, Move, Scenario
+from policycheck.certify.promise import Shape
+from policycheck.certify.shrink import shrink
+from policycheck.model.workload import PodSet
+
+GPU = "nvidia.com/gpu"
+
+
+def ask(name: str, queue: str, pods: int = 4, gpus: int = 8) -> Ask:
+    return Ask(name, queue, Shape(name, (PodSet("main", pods, {GPU: gpus, "cpu": 64_000}),)))
+
+
+def asked(scenario: Scenario, queue: str) -> int:
+    return sum(
+        a.shape.pod_sets[0].pods * a.shape.pod_sets[0].requests.get(GPU, 0)
+        for a in scenario.asks
+        if a.queue == queue
+    )
+
+
+MANY = Scenario(
+    (
+        Move(1, SUBMIT, tuple(ask(f"a{n}", "a") for n in range(12))),
+        Move(2, STOP, names=("c",)),
+        Move(7, SUBMIT, tuple(ask(f"b{n}", "b") for n in range(9))),
+        Move(9, FINISH, names=("a3", "b2")),
+    ),
+    lost=("n1", "n2", "n3"),
+)
+
+
+def test_what_does_not_matter_goes():
+    """It breaks when ``a`` asks for 5 or more and ``b`` for 3 or more, and node n2 is lost."""
+
+    def breaks(scenario: Scenario) -> bool:
+        return "n2" in scenario.lost and asked(scenario, "a") >= 5 and asked(scenario, "b") >= 3
+
+    found = shrink(MANY, breaks, 1000)
+    assert found.complete
+    small = found.scenario
+    assert breaks(small)
+    assert (asked(small, "a"), asked(small, "b")) == (5, 3)
+    assert [a.queue for a in small.asks] == ["a", "b"]
+    assert small.lost == ("n2",)
+    assert [m.what for m in small.moves] == [SUBMIT, SUBMIT]
+    assert [m.cycle for m in small.moves] == [1, 1]
+    assert all("cpu" not in a.shape.pod_sets[0].requests for a in small.asks)
+
+
+def test_moves_that_matter_stay():
+    def breaks(scenario: Scenario) -> bool:
+        whats = [(m.what, m.names) for m in scenario.moves if m.what != SUBMIT]
+        return ("stop", ("c",)) in whats and any("a3" in names for _, names in whats)
+
+    small = shrink(MANY, breaks, 1000).scenario
+    assert [a.name for a in small.asks] == ["a3"]
+    assert {m.what for m in small.moves} == {SUBMIT, STOP, FINISH}
+
+
+def test_an_end_of_what_never_came_is_no_move():
+    small = shrink(MANY, lambda s: any(a.name == "b0" for a in s.asks), 1000).scenario
+    assert [m.what for m in small.moves] == [SUBMIT]
+
+
+def test_the_budget_bounds_it_and_the_best_so_far_is_kept():
+    found = shrink(MANY, lambda s: len(s.asks) >= 2, 5)
+    assert not found.complete
+    assert found.played == 5
+    assert 2 <= len(found.scenario.asks) < len(MANY.asks)
+
+
+def test_nothing_is_played_twice_in_vain():
+    seen: list[Scenario] = []
+
+    def breaks(scenario: Scenario) -> bool:
+        seen.append(scenario)
+        return asked(scenario, "a") >= 8
+
+    shrink(MANY, breaks, 1000)
+    assert len(seen) == len({repr(s) for s in seen})
