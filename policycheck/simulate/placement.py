@@ -137,7 +137,7 @@ class Ground:
     ) -> None:
         """``shadows`` are columns counted beside a resource, which never refuse: name to resource.
 
-        What a node's ``committed`` holds is taken off. Machines that an elastic pool may add are known by
+        What a node's ``committed`` holds is taken off amounts here, and off devices by ``devices_of``. Machines that an elastic pool may add are known by
         name and closed; ``open`` adds one.
         """
         records, extra, notes = machines(nodes)
@@ -167,10 +167,6 @@ class Ground:
             known = resource not in offered and (resource in stated or resource not in CORE)
             amounts.append(stated.get(resource, 0) if known else 0)
             free.append(amounts[-1] - node.committed.get(resource, 0) if known else PLENTY)
-        for resource in sorted(offered & node.committed.keys()):
-            held = min(node.committed[resource], free_units(cards, resource))
-            got = take(cards, DeviceAsk({resource: held})) if held else None
-            cards = got[0] if got else cards
         kind = Capacity(tuple(amounts), offered, units)
         if kind not in self._t.kinds:
             self._t.kinds.append(kind)
