@@ -1,0 +1,232 @@
+"""Who is on which node once everything in sight has been admitted: what a picture of racks shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from policycheck.app.gather import Sources, accounts, gather
+from policycheck.model import amount, capacity, levels
+from policycheck.report.inventory import main_resource
+from policycheck.report.page.racks.scene import PLACED, UNPLACED, WAITING, Gang, Held, Scene
+
+if TYPE_CHECKING:
+    from policycheck.app.gather import Gathered
+    from policycheck.lint.settings import Settings
+    from policycheck.model.cluster import Cluster
+    from policycheck.model.inventory import Inventory, Node
+    from policycheck.simulate.scheduler import Grant, SetGrant, Waiting
+    from policycheck.simulate.why import Answer
+    from policycheck.source.document import FileReport
+    from policycheck.systems.kueue.model import KueueWorkload
+    from policycheck.systems.kueue.opening import Opening
+    from policycheck.systems.kueue.state import KueueState
+
+_CYCLES = 10_000  # at most, of admitting what is in sight
+_EXPLAINED = 12  # waiting workloads for which the whole reason is worked out
+
+
+def racks(
+    sources: Sources, settings: Settings
+) -> tuple[tuple[tuple[str, Scene], ...], tuple[FileReport, ...]]:
+    """A scene for each scope that has nodes, by the scope's name, and the account of the files."""
+    scopes = gather(sources, settings)
+    found = []
+    for scope in scopes:
+        scene = _scene(scope, (*scope.targets, *sources.targets))
+        if scene is not None:
+            found.append((scope.name, scene))
+    return tuple(found), accounts(scopes)
+
+
+def _scene(scope: Gathered, given: tuple[str, ...]) -> Scene | None:
+    from policycheck.app.linked import linked
+    from policycheck.app.target import targets_of
+    from policycheck.systems.kueue.checks.common import state
+    from policycheck.systems.kueue.opening import opening
+
+    cluster = linked(scope)
+    inventory = cluster.inventory
+    if not inventory.known:
+        return None
+    objects = state(cluster).objects
+    if not objects.cluster_queues:
+        return Scene(
+            _title(cluster, "racks"), inventory.nodes, (), (), _levels(cluster), _resource(inventory)
+        )
+    world = opening(cluster, targets_of(scope, given).get("kueue"))
+    return _admitted(cluster, state(cluster), world)
+
+
+def _title(cluster: Cluster, what: str) -> str:
+    name = cluster.scope.rstrip("/").rpartition("/")[2]
+    return f"{name}: {what}" if name not in ("", ".", "..") else what[:1].upper() + what[1:]
+
+
+def _levels(cluster: Cluster) -> tuple[str, ...]:
+    """The levels of the topology that most flavors are in; without one, those that node labels suggest.
+
+    Hostnames are left out: nodes are drawn one by one anyway. Of labels that only suggest levels, those
+    that nearly every node tells apart are no racks.
+    """
+    counted: dict[tuple[str, ...], int] = {}
+    for flavor in cluster.view.flavors:
+        keys = tuple(key for key in flavor.topology if key != capacity.HOSTNAME)
+        if keys:
+            counted[keys] = counted.get(keys, 0) + 1
+    if counted:
+        return max(sorted(counted), key=lambda keys: counted[keys])
+    nodes = cluster.inventory.nodes
+    found = levels.candidates(nodes, main_resource(nodes))
+    return tuple(
+        level.key for level in found if level.key != capacity.HOSTNAME and level.values * 2 <= level.carried
+    )
+
+
+def _resource(inventory: Inventory) -> str:
+    """What is drawn of nodes when none has accelerators."""
+    return "" if any(node.accelerators for node in inventory.nodes) else "cpu"
+
+
+def _admitted(cluster: Cluster, state: KueueState, world: Opening) -> Scene:
+    from policycheck.systems.kueue.scheduler.run import until_stable
+
+    session = world.session()
+    run = until_stable(session, world.now, _CYCLES, stop_at_loop=True)
+    nodes = cluster.inventory.nodes
+    resource = _resource(cluster.inventory)
+    drawn = frozenset(name for node in nodes for name in _drawn(node, resource))
+    workloads = {w.id: w for w in state.objects.workloads.values()}
+    names = {node.labels.get(capacity.HOSTNAME, node.name): node.name for node in nodes}
+    gangs: list[Gang] = []
+    held: list[Held] = []
+    for name, grant in session.holding().items():
+        gang, own = _holder(name, workloads.get(name), grant, drawn, names)
+        if gang is not None:
+            gangs.append(gang)
+            held.extend(own)
+    gangs.extend(_waiting(session.waiting(), workloads, world, drawn))
+    notes = [] if run.converged else ["admission did not come to rest: this is one state of a loop"]
+    if world.nodes is None:
+        notes.append("nodes are not chosen, since the inventory is not known exactly")
+    return Scene(
+        _title(cluster, "racks once all jobs in sight have asked for quota"),
+        nodes,
+        tuple(gangs),
+        tuple(held),
+        _levels(cluster),
+        resource,
+        tuple(notes),
+        tuple(sorted(state.objects.cluster_queues)),
+    )
+
+
+def _drawn(node: Node, resource: str) -> Iterator[str]:
+    """The resources that a node is drawn by."""
+    if node.accelerators is None:
+        yield resource
+        return
+    yield node.accelerators.resource
+    yield from node.accelerators.slices
+    yield from node.accelerators.shares
+
+
+def _label(name: str, workload: KueueWorkload | None) -> str:
+    """What people call a job: the object that it was made from, with its ordinal when it has one."""
+    own = name.partition("/")[2]
+    if workload is None or workload.source is None:
+        return own
+    kind, source = workload.source.kind.lower(), workload.source.name
+    return own.removeprefix(f"{kind}-") if own.startswith(f"{kind}-{source}") else own
+
+
+def _per_pod(workload: KueueWorkload | None, given: SetGrant, drawn: frozenset[str]) -> Mapping[str, int]:
+    """What one pod has of the resources that are drawn."""
+    for spec in workload.pod_sets if workload is not None else ():
+        if spec.name == given.name:
+            asked = dict(spec.requests)
+            for claim in spec.claims:
+                asked[claim.device_class] = asked.get(claim.device_class, 0) + claim.devices
+            return {r: n for r, n in asked.items() if r in drawn and n > 0}
+    return {r: n // given.pods for r, n in given.usage.items() if r in drawn and n > 0 and given.pods}
+
+
+def _holder(
+    name: str,
+    workload: KueueWorkload | None,
+    grant: Grant,
+    drawn: frozenset[str],
+    nodes: Mapping[str, str],
+) -> tuple[Gang | None, list[Held]]:
+    """A workload with quota as a gang, and what it holds of each node; None when it asks for nothing drawn."""
+    held: list[Held] = []
+    units = pods = unplaced = 0
+    why = ""
+    for given in grant.sets:
+        each = _per_pod(workload, given, drawn)
+        units += sum(each.values()) * given.pods
+        pods += given.pods if each else 0
+        if not each:
+            continue
+        keys, domains = given.placement or ((), ())
+        if not keys or keys[-1] != capacity.HOSTNAME:
+            unplaced += given.pods
+            why = _nowhere(given)
+            continue
+        for values, count in domains:
+            node = nodes.get(values[-1], values[-1])
+            held.extend(Held(node, resource, n * count, name) for resource, n in each.items())
+    if not units:
+        return None, []
+    state = UNPLACED if unplaced and not held else PLACED
+    return Gang(name, _label(name, workload), grant.queue, units, pods, state, why), held
+
+
+def _nowhere(given: SetGrant) -> str:
+    """Why nodes are not known for a podset."""
+    if given.placement is not None:
+        domains = ", ".join("/".join(values) for values, _ in given.placement[1][:3])
+        return f"{given.name}: placed in {domains}; which nodes there, the default scheduler decides"
+    return f"{given.name}: its flavor has no topology, so that the default scheduler decides on nodes"
+
+
+def _waiting(
+    waiting: Sequence[Waiting],
+    workloads: Mapping[str, KueueWorkload],
+    world: Opening,
+    drawn: frozenset[str],
+) -> list[Gang]:
+    """Workloads without quota; for the largest the whole reason is worked out."""
+    found = []
+    for one in waiting:
+        workload = workloads.get(one.workload)
+        units = pods = 0
+        for spec in workload.pod_sets if workload is not None else ():
+            each = sum(n for r, n in spec.requests.items() if r in drawn)
+            each += sum(claim.devices for claim in spec.claims if claim.device_class in drawn)
+            units, pods = units + each * spec.pods, pods + (spec.pods if each else 0)
+        if units:
+            label = _label(one.workload, workload)
+            why = one.reason or one.implied or one.state
+            found.append(Gang(one.workload, label, one.queue, units, pods, WAITING, why))
+    found.sort(key=lambda gang: (-gang.units, gang.id))
+    return [
+        gang._replace(why=_reason(world, gang)) if n < _EXPLAINED else gang for n, gang in enumerate(found)
+    ]
+
+
+def _reason(world: Opening, gang: Gang) -> str:
+    """The reason name, and what is short or refused in words."""
+    from policycheck.systems.kueue.why.ask import ask
+
+    answer = ask(world, gang.id, search=False)
+    return f"{answer.reason or gang.why}: {_detail(answer)}"
+
+
+def _detail(answer: Answer) -> str:
+    for looked in answer.looked:
+        for short in looked.shorts:
+            asked, limit = (amount.show(short.resource, n) for n in (short.asked, short.limit))
+            bound = "at most" if short.final else "free now"
+            return f"{asked} {short.resource} of {looked.flavor} asked, {bound} {limit}"
+    return answer.notes[0] if answer.notes else answer.headline
