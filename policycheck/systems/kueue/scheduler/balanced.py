@@ -12,8 +12,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from policycheck.systems.kueue.scheduler.counts import Counts, Room
+from policycheck.systems.kueue.scheduler.counts import Counts, Profile, roll
 from policycheck.systems.kueue.scheduler.deal import Deal
+from policycheck.systems.kueue.scheduler.domains import Domains
 from policycheck.systems.kueue.scheduler.wish import Wish
 
 _MOST_STATES = 200_000  # of the set search; beyond it the ordinary search takes over
@@ -35,18 +36,18 @@ class _Best(NamedTuple):
 
 
 def balance(
-    room: Room, counts: Counts, wish: Wish, pods: int, leaders: int
+    domains: Domains, profile: Profile, counts: Counts, wish: Wish, pods: int, leaders: int
 ) -> tuple[Counts, int, list[int]] | None:
     """Counts, level and domains from which to go down, or None."""
-    task = _Task(room, wish, pods // wish.slice_size, leaders)
+    task = _Task(domains, profile, wish, pods // wish.slice_size, leaders)
     best = task.best_group(counts)
     return None if best is None else task.apply(best)
 
 
 class _Task:
-    def __init__(self, room: Room, wish: Wish, wanted: int, leaders: int) -> None:
-        self._room = room
-        self._domains = room.domains
+    def __init__(self, domains: Domains, profile: Profile, wish: Wish, wanted: int, leaders: int) -> None:
+        self._domains = domains
+        self._profile = profile
         self._wish = wish
         self._wanted = wanted
         self._leaders = leaders
@@ -97,7 +98,7 @@ class _Task:
 
     def _greedy(self, counts: Counts, among: Sequence[int]) -> _Greedy | None:
         """A greedy placement of all slices and the leader; None when they do not fit."""
-        deal = Deal(counts, self._wish, self._room.profile)
+        deal = Deal(counts, self._wish, self._profile)
         left, leaders, used, last_led, last = self._wanted, self._leaders, 0, -1, -1
         rest = deal.ordered_led(among) if leaders else list(among)
         while leaders > 0 and rest and counts.leaders[rest[0]] > 0:
@@ -123,7 +124,7 @@ class _Task:
                 self._cut(pruned, kid, threshold, self._wish.level + 1)
         if among:
             level = self._wish.level
-            self._room.roll(pruned, self._wish, among[0], among[-1] + 1, level, {})
+            roll(self._domains, pruned, self._wish, among[0], among[-1] + 1, level, {})
         for domain in among:
             self._cut(pruned, domain, threshold, self._wish.level)
         return pruned
@@ -153,7 +154,7 @@ class _Task:
         chosen = self._select(counts, sorted(among))
         if chosen is None or self._wanted < len(chosen) * best.threshold:
             return None
-        ordered = Deal(counts, wish, self._room.profile).ordered_led(chosen)
+        ordered = Deal(counts, wish, self._profile).ordered_led(chosen)
         if not self._fill(counts, ordered, best.threshold):
             return None
         return counts, level, ordered

@@ -9,18 +9,20 @@ from policycheck.systems.kueue.model import (
     AdmissionFairSharing,
     ClusterQueue,
     KueueObjects,
+    WaitForPodsReady,
 )
 from policycheck.systems.kueue.quota import build
 from policycheck.systems.kueue.scheduler.land import survey
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
+from policycheck.systems.kueue.scheduler.outage import failing
 from policycheck.systems.kueue.scheduler.plan import Rules
 from policycheck.systems.kueue.scheduler.session import Session, World
 from policycheck.systems.kueue.scheduler.shape import Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import Queue
 from policycheck.systems.kueue.scheduler.topology import profile, traits
-from policycheck.systems.kueue.target import Strategy, Target, strategy
+from policycheck.systems.kueue.target import Strategy, Target, gates, strategy
 
 _LATEST = Target()
 Namespaces = Mapping[str, Mapping[str, str]]
@@ -43,11 +45,12 @@ def compile_session(
     ``namespaces`` gives labels by namespace; one that is not listed has none. Never raises for what
     the objects say: a queue that cannot work is inactive with Kueue's own reason.
     """
-    rules = strategy(target)
+    rules, on = strategy(target), gates(target)
     configuration = objects.configuration
     forest = build(objects.cluster_queues.values(), objects.cohorts.values(), lending=rules.lending)
     fair = configuration.fair_sharing
-    land = None if nodes is None else survey(objects, nodes, rules)
+    every = () if nodes is None else tuple(nodes)
+    land = None if nodes is None else survey(objects, every, rules)
     queues = {}
     for config in objects.cluster_queues.values():
         tree, node = forest.place[config.name]
@@ -73,11 +76,13 @@ def compile_session(
         and configuration.quota_check_strategy == "IgnoreUndeclared",
         locals=locals_,
         profile=profile(rules),
+        failing=failing(on, target.version),
+        waits=on["WaitForPodsReadyDefault"] or configuration.wait_for_pods_ready != WaitForPodsReady(),
     )
     ledger = None
     if rules.admission_fair_sharing and configuration.admission_fair_sharing is not None:
         ledger = Ledger(configuration.admission_fair_sharing, locals_)
-    session = Session(world, forest.trees, queues, ledger, now, land)
+    session = Session(world, forest.trees, queues, ledger, now, land, every)
     session.offer(objects.workloads.values())
     return session
 

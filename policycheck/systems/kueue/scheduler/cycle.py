@@ -31,14 +31,14 @@ from policycheck.systems.kueue.scheduler.entry import (
     Entry,
     Refused,
 )
-from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain
+from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain, survey
 from policycheck.systems.kueue.scheduler.grant import grant_of
+from policycheck.systems.kueue.scheduler.life import begin_checks, checks_pass
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
 from policycheck.systems.kueue.scheduler.process import Process
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
-from policycheck.systems.kueue.scheduler.topology import PENDING
 from policycheck.systems.kueue.scheduler.variant import kept_flavors, replaced
 from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING
 
@@ -87,9 +87,10 @@ class Cycle:
         nominators: dict[int, Nominator] = {}
         by_tree: dict[int, list[Entry]] = {}
         refused: list[Refused] = []
+        ground = survey(session) if session.places(numbers[0]) else None
         for number in numbers:
             nominator = nominators[number] = Nominator(session.scene(number))
-            evidence = capture(session, number)
+            evidence = capture(session, number, ground)
             found = by_tree[number] = []
             for item, queue in heads[number]:
                 why = self._refusal(item, queue)
@@ -100,13 +101,12 @@ class Cycle:
         entries = [entry for number in numbers for entry in by_tree[number]]
         process = Process(session, nominators)
         before = [(session.trees[n].usage, session.trees[n].usage.copy()) for n in numbers]
-        if session.land is not None:
-            before.append((session.land.usage, session.land.usage.copy()))
         for entry in self._ordered(by_tree):
             process.entry(entry)
         for usage, was in before:  # what was only held back goes; what was reserved comes next
             usage[: len(was)] = was
             usage[len(was) :] = [0] * (len(usage) - len(was))
+        process.undo()
         for entry in entries:
             self._finish(entry)
         for one in refused:
@@ -135,6 +135,7 @@ class Cycle:
         if item.scan_generation != queue.generation:
             item.scan = None
         reasons = Asked.of(item, queue, evidence)
+        self._session.nominations += 1
         old = replaced(self._session, item, queue) if self._session.world.strategy.elastic else None
         if old is None:
             assignment, targets = nominator.nominate(item, queue, item.scan, None)
@@ -218,16 +219,19 @@ class Cycle:
             session.release([entry.replaces.id])
         if item.reserved:
             session.rehold(item, queue, admission)
-            item.admitted = _checks_pass(item, queue, admission)
+            begin_checks(item, queue, admission)
+            item.admitted = checks_pass(item, queue, admission)
             self._decide(item, queue, RESERVED, "", "", entry)
             return
         item.place = AWAY
         item.scan = None
         item.reason, item.message = None, ""
         item.evicted = False
+        item.time = item.created
         session.hold(item, queue, admission, session.now)
         queue.renew()
-        item.admitted = _checks_pass(item, queue, admission)
+        begin_checks(item, queue, admission)
+        item.admitted = checks_pass(item, queue, admission)
         if session.ledger is not None and queue.by_local:
             session.ledger.charge(item.local, _requests(item))
         session.busy[queue.name] = queue
@@ -312,19 +316,3 @@ def _admission(entry: Entry) -> Admission:
         for r in entry.assignment.sets
     ]
     return Admission(entry.queue.name, tuple(sets))
-
-
-def _checks_pass(item: Item, queue: Queue, admission: Admission) -> bool:
-    """Whether every check that applies to the flavors given is in the workload's status and Ready, and
-    no place is still to be found.
-    """
-    if any(s.topology is None and s.delayed_topology == PENDING for s in admission.pod_sets):
-        return False
-    flavors = {f for s in admission.pod_sets for f in s.flavors.values()}
-    states = {c.name: c.state for c in item.workload.check_states}
-    for rule in queue.config.checks:
-        if rule.on_flavors and flavors.isdisjoint(rule.on_flavors):
-            continue
-        if states.get(rule.name) != "Ready":
-            return False
-    return all(state == "Ready" for state in states.values())

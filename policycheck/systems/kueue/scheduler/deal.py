@@ -28,6 +28,8 @@ class Deal:
     def ordered(self, among: Iterable[int]) -> list[int]:
         """Domains of one level, most slices (or where least is free, fewest) first."""
         counts, sign = self.counts, 1 if self.least_free else -1
+        if counts.single and not self._prefers:
+            return sorted(sorted(among), key=counts.pods.__getitem__, reverse=not self.least_free)
         return sorted(among, key=lambda d: (-counts.score[d], sign * counts.slices[d], counts.pods[d], d))
 
     def ordered_led(self, among: Iterable[int]) -> list[int]:

@@ -3,6 +3,10 @@
 Source: KEP-2724 "Topology aware scheduling" and facts 1c. Only ready, schedulable nodes count that have
 the flavor's labels and a label for every level. A leaf is a node when the lowest level is the hostname,
 else all nodes with the same values together: then nobody looks at taints or at how a leaf is divided.
+
+Nodes that cannot be used now have a leaf as well, so that they can come back: it is not live and holds
+nothing. What nodes change (``live``, ``machines``, ``free``) is replaced and never changed in place, so
+that copies share it.
 """
 
 from __future__ import annotations
@@ -16,7 +20,17 @@ from policycheck.systems.kueue.model import ResourceFlavor, Topology
 
 HOSTNAME = "kubernetes.io/hostname"
 Values = tuple[str, ...]
-Eligible = tuple[tuple[int, int], ...]  # (leaf, weight of the preferences that it meets)
+
+
+class Eligible:
+    """Which leaves are for some pods. ``weights`` are of the preferences that each meets, () for none."""
+
+    __slots__ = ("every", "fits", "weights")
+
+    def __init__(self, fits: bytes, weights: tuple[int, ...] = ()) -> None:
+        self.fits = fits  # by leaf, 1 or 0, live or not
+        self.weights = weights if any(weights) else ()
+        self.every = all(fits)
 
 
 class Domains:
@@ -28,14 +42,18 @@ class Domains:
     """
 
     __slots__ = (
-        "_eligible",
         "first",
         "free",
+        "homes",
         "hostname",
         "kids",
+        "known",
         "leaves",
         "levels",
+        "live",
         "machines",
+        "names",
+        "sifted",
         "size",
         "tolerations",
         "topology",
@@ -59,20 +77,33 @@ class Domains:
         self.kids: list[tuple[int, int]] = []
         self._grow(paths)
         self.size = len(self.values)
-        self.machines = [groups[path] for path in paths]
         self.leaves = len(paths)
-        self.where = {self.written(leaf): leaf for leaf in range(self.leaves)}
+        # The values by which assignments name a leaf: the hostname alone, where there is one.
+        self.names: list[Values] = [path[-1:] if self.hostname else path for path in paths]
+        self.where = {name: leaf for leaf, name in enumerate(self.names)}
+        self.known = [groups[path] for path in paths]  # nodes by leaf, usable or not
+        self.homes = {node.name: leaf for leaf, nodes_ in enumerate(self.known) for node in nodes_}
+        self.machines = [[n for n in nodes_ if n.usable] for nodes_ in self.known]
+        self.live = bytes(1 if machines else 0 for machines in self.machines)
         self.free: dict[str, list[int]] = {}
         for leaf, machines in enumerate(self.machines):
             for machine in machines:
-                self._add(leaf, machine)
-        self._eligible: dict[tuple[object, ...], Eligible] = {}
+                add_node(self.free, self.leaves, leaf, machine, 1)
+        self.sifted: dict[tuple[object, ...], Eligible] = {}
+
+    def copy(self) -> Domains:
+        """A copy whose nodes change by themselves."""
+        other = Domains.__new__(Domains)
+        for name in Domains.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.sifted = dict(self.sifted)
+        return other
 
     def _group(self, nodes: Iterable[Node]) -> dict[Values, list[Node]]:
         """Nodes by their values. Two nodes with one hostname are one leaf, where the first of them is."""
         found: dict[Values, list[Node]] = {}
         homes: dict[str, Values] = {}
-        for node in sorted(nodes, key=lambda n: n.name):
+        for node in sorted(nodes, key=lambda n: (not n.usable, n.name)):
             path = tuple(node.labels[level] for level in self.levels)
             if self.hostname:
                 path = homes.setdefault(path[-1], path)
@@ -99,25 +130,36 @@ class Domains:
             before = here
         self.first.append(len(self.values))
 
-    def _add(self, leaf: int, node: Node) -> None:
-        for resource in {**(node.allocatable or {}), **node.committed}:
-            amount = (node.allocatable or {}).get(resource, 0) - node.committed.get(resource, 0)
-            column = self.free.setdefault(resource, [0] * self.leaves)
-            column[leaf] += amount * max(1, node.machines)
+    def switch(self, name: str, *, on: bool) -> int:
+        """The node can be used from now on, or no more. Its leaf; -1 when nothing changes."""
+        leaf = self.homes.get(name, -1)
+        if leaf < 0 or on == any(n.name == name for n in self.machines[leaf]):
+            return -1
+        node = next(n for n in self.known[leaf] if n.name == name)
+        machines = [n for n in self.machines[leaf] if n.name != name]
+        if on:
+            machines = sorted([*machines, node], key=lambda n: n.name)
+        self.machines = [*self.machines[:leaf], machines, *self.machines[leaf + 1 :]]
+        self.live = self.live[:leaf] + (b"\1" if machines else b"\0") + self.live[leaf + 1 :]
+        self.free = {resource: column.copy() for resource, column in self.free.items()}
+        add_node(self.free, self.leaves, leaf, node, 1 if on else -1)
+        if len(self.known[leaf]) > 1:
+            self.sifted = {}  # another node speaks for the leaf
+        return leaf
 
     def level(self, key: str) -> int:
         """The number of the level with this label key, or -1."""
         return self.levels.index(key) if key in self.levels else -1
 
-    def written(self, leaf: int) -> Values:
-        """The values by which an assignment names the leaf: the hostname alone, where there is one."""
-        path = self.values[self.first[-2] + leaf]
-        return path[-1:] if self.hostname else path
-
     @property
     def written_levels(self) -> tuple[str, ...]:
-        """The level keys that go with ``written``."""
+        """The level keys that go with ``names``."""
         return self.levels[-1:] if self.hostname else self.levels
+
+    def is_live(self, values: Values) -> bool:
+        """Whether an assignment to ``values`` names a leaf that is there and can be used."""
+        leaf = self.where.get(values, -1)
+        return leaf >= 0 and self.live[leaf] == 1
 
     def above(self, leaf: int, level: int) -> int:
         """The domain of ``level`` that the leaf is in."""
@@ -134,29 +176,53 @@ class Domains:
             out.append((begin, end))
         return out
 
+    def under(self, domain: int) -> tuple[int, int]:
+        """The range of leaves below ``domain``."""
+        low, high = self.spans(domain, domain + 1, len(self.values[domain]) - 1)[-1]
+        return low - self.first[-2], high - self.first[-2]
+
     def eligible(self, spec: PodSet, *, scored: bool) -> Eligible:
         """Leaves to which pods of ``spec`` may go: all, unless leaves are nodes."""
-        if not self.hostname:
-            return tuple((leaf, 0) for leaf in range(self.leaves))
-        key = (
-            tuple(sorted(spec.node_selector.items())),
-            spec.has_affinity,
-            spec.affinity,
-            spec.tolerations,
-            spec.preferred if scored else (),
-        )
-        found = self._eligible.get(key)
-        if found is None:
-            found = self._eligible[key] = tuple(
-                (leaf, weigh(self.machines[leaf][0], spec) if scored else 0)
-                for leaf in range(self.leaves)
-                if not self.refusal(leaf, spec)
+        key: tuple[object, ...] = ()
+        if self.hostname:
+            key = (
+                tuple(sorted(spec.node_selector.items())),
+                spec.has_affinity,
+                spec.affinity,
+                spec.tolerations,
+                spec.preferred if scored else (),
             )
+        found = self.sifted.get(key)
+        if found is None:
+            found = self.sifted[key] = self._sift(spec, scored=scored)
         return found
+
+    def _sift(self, spec: PodSet, *, scored: bool) -> Eligible:
+        """Nodes that look alike to the pods are asked once."""
+        if not self.hostname:
+            return Eligible(b"\1" * self.leaves)
+        terms = [*spec.affinity, *(p.term for p in spec.preferred if scored)]
+        keys = sorted({*spec.node_selector, *(r.key for t in terms for r in t.expressions)})
+        named = any(t.fields for t in terms)
+        answers: dict[tuple[object, ...], tuple[int, int]] = {}
+        found = []
+        for leaf in range(self.leaves):
+            node = self.speaker(leaf)
+            look = (node.taints, *map(node.labels.get, keys), node.name if named else "")
+            answer = answers.get(look)
+            if answer is None:
+                fits = 0 if self.refusal(leaf, spec) else 1
+                answer = answers[look] = fits, weigh(node, spec) if scored and fits else 0
+            found.append(answer)
+        return Eligible(bytes(fits for fits, _ in found), tuple(weight for _, weight in found))
+
+    def speaker(self, leaf: int) -> Node:
+        """The node whose taints and labels count for ``leaf``."""
+        return (self.machines[leaf] or self.known[leaf])[0]
 
     def refusal(self, leaf: int, spec: PodSet) -> str:
         """Why the node of ``leaf`` is not for pods of ``spec``, or ""."""
-        node = self.machines[leaf][0]
+        node = self.speaker(leaf)
         taint = untolerated(node.taints, spec.tolerations + self.tolerations)
         if taint is not None:
             return f'taint "{taint.key}{"=" + taint.value if taint.value else ""}:{taint.effect}"'
@@ -165,6 +231,14 @@ class Domains:
         if (spec.has_affinity or spec.affinity) and not any(_meets(t, node) for t in spec.affinity):
             return "affinity"
         return ""
+
+
+def add_node(free: dict[str, list[int]], leaves: int, leaf: int, node: Node, times: int) -> None:
+    """Add what ``node`` has for pods to its leaf, ``times`` over."""
+    for resource in {**(node.allocatable or {}), **node.committed}:
+        amount = (node.allocatable or {}).get(resource, 0) - node.committed.get(resource, 0)
+        column = free.setdefault(resource, [0] * leaves)
+        column[leaf] += amount * max(1, node.machines) * times
 
 
 def _meets(term: NodeTerm, node: Node) -> bool:
@@ -179,14 +253,20 @@ def weigh(node: Node, spec: PodSet) -> int:
     return sum(p.weight for p in spec.preferred if p.weight and _meets(p.term, node))
 
 
+def belongs(node: Node, flavor: ResourceFlavor, topology: Topology) -> bool:
+    """Whether the node, when it can be used, is one of the flavor's."""
+    return all(node.labels.get(key) == value for key, value in flavor.node_labels.items()) and all(
+        level in node.labels for level in topology.levels
+    )
+
+
 def build(topology: Topology, flavor: ResourceFlavor, nodes: Iterable[Node]) -> Domains:
-    """The domains of ``flavor`` among ``nodes``, each of which stands for one machine at hostname level."""
-    wanted = flavor.node_labels.items()
+    """The domains of ``flavor`` among ``nodes``, each of which stands for one machine at hostname level.
+    Those that cannot be used and do not say what they have are left out.
+    """
     fitting = (
         node
         for node in nodes
-        if node.usable
-        and all(node.labels.get(key) == value for key, value in wanted)
-        and all(level in node.labels for level in topology.levels)
+        if belongs(node, flavor, topology) and (node.usable or node.allocatable is not None)
     )
     return Domains(topology, flavor.tolerations, fitting)

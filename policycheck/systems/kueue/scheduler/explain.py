@@ -8,12 +8,15 @@ until somebody wants them, and they are those of the decision, whatever has happ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.simulate.scheduler import Explanation, FlavorTried, Shortfall, VictimWeighed
 from policycheck.systems.kueue.model import Admission, KueueWorkload
 from policycheck.systems.kueue.scheduler.assign import FIT, PREEMPT, Attempt, Scan
+from policycheck.systems.kueue.scheduler.domains import Domains
 from policycheck.systems.kueue.scheduler.fork import with_usage
+from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.nominate import Nomination, Nominator, Scene
 from policycheck.systems.kueue.scheduler.state import Held, Item, Queue
@@ -25,6 +28,24 @@ if TYPE_CHECKING:
 _MODES = ("NoFit", "NoCandidates", "Preempt", "Reclaim", "Fit")
 
 
+class Ground(NamedTuple):
+    """Nodes at the start of one cycle: those that could be used, and who had pods on them."""
+
+    land: Land
+    fields: Mapping[str, Domains]
+    holders: tuple[tuple[Held, ...], ...]
+
+    def restore(self) -> Land:
+        """The land as it was."""
+        land = self.land.copy()
+        land.fields = {flavor: domains.copy() for flavor, domains in self.fields.items()}
+        land.usage = [0] * len(self.land.usage)
+        for held in self.holders:
+            for *_, placed in held:
+                land.add(placed)
+        return land
+
+
 class Evidence(NamedTuple):
     """One tree at the start of one cycle."""
 
@@ -34,26 +55,32 @@ class Evidence(NamedTuple):
     holders: tuple[tuple[Held, ...], ...]  # by node
     ledger: Ledger | None
     now: int
-    usage_of_nodes: tuple[int, ...] | None
+    ground: Ground | None
 
 
-def capture(session: Session, number: int) -> Evidence:
+def _frozen(queue: Queue) -> tuple[Held, ...]:
+    """Who holds the queue's quota now; made anew only when that has changed."""
+    if queue.frozen[0] != queue.version:
+        held = tuple(
+            (v, v.reserved_at, v.evicted, v.amounts, v.columns, v.placed) for v in queue.holders.values()
+        )
+        queue.frozen = (queue.version, held)
+    return queue.frozen[1]
+
+
+def survey(session: Session) -> Ground | None:
+    """What nominations see of nodes now."""
+    if session.land is None:
+        return None
+    return Ground(session.land, session.land.nodes(), tuple(map(_frozen, session.placing)))
+
+
+def capture(session: Session, number: int, ground: Ground | None) -> Evidence:
     """What nominations of tree ``number`` see now."""
-    holders: list[tuple[Held, ...]] = []
-    for queue in session.members[number]:
-        if queue is None:
-            holders.append(())
-            continue
-        if queue.frozen[0] != queue.version:
-            held = tuple(
-                (v, v.reserved_at, v.evicted, v.amounts, v.columns, v.placed) for v in queue.holders.values()
-            )
-            queue.frozen = (queue.version, held)
-        holders.append(queue.frozen[1])
+    holders = tuple(() if queue is None else _frozen(queue) for queue in session.members[number])
     ledger = session.ledger.copy() if session.ledger is not None else None
     usage = tuple(session.trees[number].usage)
-    nodes = tuple(session.land.usage) if session.land is not None else None
-    return Evidence(session, number, usage, tuple(holders), ledger, session.now, nodes)
+    return Evidence(session, number, usage, holders, ledger, session.now, ground)
 
 
 class Asked(NamedTuple):
@@ -143,10 +170,7 @@ def _put_back(evidence: Evidence) -> tuple[Scene, dict[str, Queue]]:
         queues[queue.name] = other
     world = session.world
     shares = world.shares[evidence.number].on(tree)
-    land = None
-    if session.land is not None and evidence.usage_of_nodes is not None:
-        land = session.land.copy()
-        land.usage = list(evidence.usage_of_nodes)
+    land = evidence.ground.restore() if evidence.ground is not None else None
     scene = Scene(world, tree, members, shares, evidence.ledger, evidence.now, session.plan, land)
     return scene, queues
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from policycheck.model.workload import TopologyRequest
 from policycheck.systems.kueue.model import TopologyAssignment
-from policycheck.systems.kueue.scheduler.counts import Assumed, Profile
+from policycheck.systems.kueue.scheduler.counts import Profile
 from policycheck.systems.kueue.scheduler.domains import Domains
 from policycheck.systems.kueue.scheduler.land import PODS, Land
 from policycheck.systems.kueue.scheduler.placing import Finder, Placement
+from policycheck.systems.kueue.scheduler.room import Assumed
 from policycheck.systems.kueue.scheduler.wish import Ask, layers_of, level_of
 
 Asks = Mapping[str, Sequence[Ask]]  # by flavor
@@ -57,9 +58,9 @@ def fill(
     placed: dict[int, TopologyAssignment] = {}
     shared: Assumed = {}
     for flavor in sorted(asks):
-        finder = Finder(land, flavor, profile, telling=telling)
+        finder = Finder(land, flavor, profile, empty=empty, telling=telling)
         assumed = shared if profile.overlapping and finder.domains.hostname else {}
-        filling = Filling(finder, assumed, empty=empty)
+        filling = Filling(finder, assumed)
         for group in _groups(asks[flavor]):
             failure = filling.replace(group, holding) if holding is not None else filling.group(group)
             if failure is not None:
@@ -78,11 +79,10 @@ def _groups(asks: Sequence[Ask]) -> list[list[Ask]]:
 class Filling:
     """One flavor, podset after podset."""
 
-    def __init__(self, finder: Finder, assumed: Assumed, *, empty: bool) -> None:
+    def __init__(self, finder: Finder, assumed: Assumed) -> None:
         self._finder = finder
         self._domains: Domains = finder.domains
         self._assumed = assumed
-        self._empty = empty
         self.placed: dict[int, TopologyAssignment] = {}
 
     def _assume(self, assignment: TopologyAssignment, each: Mapping[str, int]) -> None:
@@ -95,7 +95,7 @@ class Filling:
     def _assignment(self, placement: Placement) -> TopologyAssignment:
         domains = self._domains
         return TopologyAssignment(
-            domains.written_levels, tuple((domains.written(leaf), pods) for leaf, pods in placement)
+            domains.written_levels, tuple((domains.names[leaf], pods) for leaf, pods in placement)
         )
 
     def _fail(self, ask: Ask, text: str) -> Failure:
@@ -110,7 +110,7 @@ class Filling:
             workers, leader = leader, workers
         if self._finder.profile.elastic and workers.before is not None and self._stands(workers, leader):
             return self._resize(workers, leader)
-        found = self._finder.place(workers, leader, self._assumed, empty=self._empty)
+        found = self._finder.place(workers, leader, self._assumed)
         if isinstance(found, str):
             return self._fail(asks[0], found)
         for ask, placement in ((workers, found[0]), (leader, found[1])):
@@ -137,7 +137,7 @@ class Filling:
 
     def _stale(self, assignment: TopologyAssignment) -> str:
         """A domain that is not there any more, or ""."""
-        gone = (values for values, _ in assignment.domains if values not in self._domains.where)
+        gone = (values for values, _ in assignment.domains if not self._domains.is_live(values))
         return next((",".join(values) or "a domain without a name" for values in gone), "")
 
     def _resize(self, workers: Ask, leader: Ask | None) -> Failure | None:
@@ -157,7 +157,7 @@ class Filling:
             self._put(leader, kept)
         more = workers._replace(pods=workers.pods - placed, before=None)
         newcomer = leader if kept is None else None
-        found = self._finder.place(more, newcomer, self._assumed, empty=self._empty)
+        found = self._finder.place(more, newcomer, self._assumed)
         if isinstance(found, str):
             return self._fail(workers, found)
         added = self._assignment(found[0])

@@ -33,8 +33,10 @@ def fork(session: Session) -> Session:
     trees = [with_usage(t, t.usage.copy()) for t in session.trees]
     shares = tuple(s.on(t) for s, t in zip(session.world.shares, trees, strict=True))
     land = session.land.copy() if session.land is not None else None
-    other = Made(session.world._replace(shares=shares), trees, queues, ledger, session.now, land)
-    other.number = session.number
+    other = Made(
+        session.world._replace(shares=shares), trees, queues, ledger, session.now, land, session.nodes
+    )
+    other.number, other.nominations = session.number, session.nominations
     other.items = items
     other.homes = dict(session.homes)
     other.victims = [items[v.id] for v in session.victims if v.id in items]
@@ -42,6 +44,8 @@ def fork(session: Session) -> Session:
     other.second = {name: items[name] for name in session.second}
     other.tried = dict(session.tried)
     other.stamps = session.stamps.copy()
+    other.due, other.failing = session.due.copy(), dict(session.failing)
+    other.unready, other.stalled = set(session.unready), session.stalled
     return other
 
 
@@ -74,6 +78,7 @@ def state(session: Session) -> tuple[object, ...]:
     for item in held:
         rank.setdefault(item.reserved_at, len(rank))
     rows: list[tuple[object, ...]] = []
+    limited = session.world.objects.configuration.wait_for_pods_ready.backoff_limit is not None
     for name in sorted(session.items):
         item = session.items[name]
         scan = None if item.scan is None else tuple(tuple(sorted(s.items())) for s in item.scan)
@@ -92,11 +97,19 @@ def state(session: Session) -> tuple[object, ...]:
                 item.amounts,
                 item.placed,
                 name in session.second,
+                item.workload.active,
+                item.workload.unhealthy_nodes,
+                tuple((c.name, c.state) for c in item.workload.check_states),
+                max(0, item.wakes - session.now),
+                item.shelved,
+                item.requeues if limited else 0,
+                name in session.unready,
             )
         )
     queues = tuple(
-        (name, q.preemptor.id if q.preemptor else "", tuple(sorted(q.moved)))
+        (name, q.preemptor.id if q.preemptor else "", tuple(sorted(q.moved)), q.inactive)
         for name, q in sorted(session.queues.items())
     )
     ledger = session.ledger.state() if session.ledger is not None else ()
-    return tuple(rows), queues, ledger
+    nodes = [(f, d.live) for f, d in sorted(session.land.fields.items())] if session.land is not None else []
+    return tuple(rows), queues, ledger, nodes, session.blocked

@@ -1,6 +1,6 @@
 """Finding nodes for one podset (or a leader with its workers) in one flavor.
 
-First every domain learns how much it can hold (counts). Then the search begins at the level that was
+First every domain learns how much it can hold (stock). Then the search begins at the level that was
 asked for: one domain that holds everything, the tightest; else, unless it is required, the next level
 up, and at the top several domains. From there it goes down again level by level, each time with as few
 domains as will do. Sources: KEP-2724 "Topology aware scheduling" (algorithm and profiles), facts 1c,
@@ -9,54 +9,62 @@ conformance README 17.
 
 from __future__ import annotations
 
-from policycheck.systems.kueue.scheduler.counts import Assumed, Counts, Profile, Room, cut
+from policycheck.systems.kueue.scheduler.counts import Counts, Profile, cut
 from policycheck.systems.kueue.scheduler.deal import Deal, Share
 from policycheck.systems.kueue.scheduler.domains import Domains
 from policycheck.systems.kueue.scheduler.land import Land
+from policycheck.systems.kueue.scheduler.room import Assumed
 from policycheck.systems.kueue.scheduler.search import Search
+from policycheck.systems.kueue.scheduler.stock import Stock, stock_of
 from policycheck.systems.kueue.scheduler.wish import Ask, Wish, resolve
 
 Placement = tuple[tuple[int, int], ...]  # (leaf, pods), in the order of leaves
 
 
 class Finder:
-    """Finds places in one flavor, given what the land's usage is at the moment."""
+    """Finds places in one flavor, given what the land's usage is at the moment, or (``empty``) as if
+    nobody had been placed.
+    """
 
-    def __init__(self, land: Land, flavor: str, profile: Profile, *, telling: bool = False) -> None:
+    def __init__(
+        self, land: Land, flavor: str, profile: Profile, *, empty: bool = False, telling: bool = False
+    ) -> None:
         self.flavor = flavor
-        self.room = Room(land, flavor, profile)
-        self.domains: Domains = self.room.domains
+        self.land = land
+        self.domains: Domains = land.fields[flavor]
         self.profile = profile
+        self._empty = empty
         self._telling = telling  # failures say which nodes were left out, and why
 
     def place(
-        self,
-        ask: Ask,
-        leader: Ask | None,
-        assumed: Assumed,
-        *,
-        empty: bool = False,
-        within: int | None = None,
+        self, ask: Ask, leader: Ask | None, assumed: Assumed, *, within: int | None = None
     ) -> tuple[Placement, Placement] | str:
         """Leaves for the pods of ``ask`` and for the leader, or why there are none."""
         wish = resolve(ask, self.domains.levels, multi_layer=self.profile.multi_layer)
         if isinstance(wish, str):
             return wish
-        counts = self.room.count(ask, leader, wish, assumed, within, empty=empty)
-        leaders = 0 if leader is None else 1
+        scored, leaders = self.profile.prefers, 0 if leader is None else 1
+        stock = stock_of(self.land, self.flavor, ask, leader, wish, scored=scored, empty=self._empty)
+        if assumed:
+            stock.assume(assumed)
+        counts = stock.counts if within is None else stock.within(within)
         balanced = self._balance(counts, wish, ask.pods, leaders)
         if balanced is not None:
             counts, level, found = balanced
         else:
-            hit = Search(self.domains, self.profile, counts, wish, ask.pods, leaders).run()
+            ranked = stock if within is None and not leaders and not stock.eligible.weights else None
+            hit = Search(self.domains, self.profile, counts, wish, ask.pods, leaders, ranked).run()
             if isinstance(hit, str):
-                return hit + (self.room.left_out(ask, assumed, within, empty=empty) if self._telling else "")
+                return hit + self._left_out(stock, ask, assumed, within)
             level, found = hit
         shares = self._descend(counts, wish, ask.pods, leaders, level, found, balanced=balanced is not None)
         base = self.domains.first[-2]
         ordered = sorted(shares)
         workers = tuple((s.domain - base, s.pods) for s in ordered if s.pods > 0)
         return workers, tuple((s.domain - base, s.leaders) for s in ordered if s.leaders > 0)
+
+    def _left_out(self, stock: Stock, ask: Ask, assumed: Assumed, within: int | None) -> str:
+        return stock.room.left_out(ask, assumed, within) if self._telling else ""
 
     def _balance(
         self, counts: Counts, wish: Wish, pods: int, leaders: int
@@ -65,7 +73,7 @@ class Finder:
             return None
         from policycheck.systems.kueue.scheduler.balanced import balance
 
-        return balance(self.room, counts, wish, pods, leaders)
+        return balance(self.domains, self.profile, counts, wish, pods, leaders)
 
     def _descend(
         self,
@@ -82,6 +90,8 @@ class Finder:
         everything; below it (and when balanced) each domain divides its own part.
         """
         last, size = len(self.domains.levels) - 1, wish.slice_size
+        if wish.inner and not balanced:
+            counts = counts.copy()  # inner slices are cut for this workload alone
         deal = Deal(counts, wish, self.profile)
         shares = deal.out(found, pods, leaders, size, slices=True)
         while level < min(last, wish.slice_level) and not balanced:

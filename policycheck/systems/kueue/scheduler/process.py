@@ -19,6 +19,7 @@ from policycheck.systems.kueue.scheduler.entry import (
     PENDING_PREEMPTION,
     Entry,
 )
+from policycheck.systems.kueue.scheduler.land import Taken
 from policycheck.systems.kueue.scheduler.nominate import Nominator, Pinned
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
@@ -36,11 +37,15 @@ class Process:
         self._nominators = nominators
         self._land = session.land
         self._gone: dict[str, Item] = {}  # victims of this cycle
+        self._undo: list[tuple[Taken, bool]] = []  # what nodes showed beside what is held: (what, added)
         self._before: list[str] = []  # who has taken or claimed quota in this cycle
 
     def entry(self, entry: Entry) -> None:
         """Decide ``entry``."""
         rules = self._session.world.strategy
+        if self._session.stalled:
+            self._hold_up(entry)
+            return
         if rules.concurrent and sibling(entry.item, entry.queue, better=True) is not None:
             self._wait(entry, "A more favorable variant is already admitted")
             entry.skipped, entry.item.scan = True, None
@@ -52,37 +57,45 @@ class Process:
         elif check == NO_PLACE and rules.topology_recomputes:
             self._place_again(entry)
             check = self._check(entry)
-        assignment = entry.assignment
-        if rules.topology_fail_fast and assignment.mode != FIT and lost_any(entry.item):
+        if rules.topology_fail_fast and entry.assignment.mode != FIT and lost_any(entry.item):
             entry.failed_node = True
             entry.notes.append("a node of it failed, and there is no other for its pods")
-            return
+        elif not self._refused(entry, check):
+            self._go(entry)
+
+    def _refused(self, entry: Entry, check: int) -> bool:
+        """Whether the entry goes back without having taken anything, but what it may hold back."""
+        rules, assignment = self._session.world.strategy, entry.assignment
         tree = self._session.trees[entry.queue.tree]
         if assignment.mode == NO_FIT:
             entry.back, entry.reason = NO_FIT_AT_ALL, assignment.reason
             entry.message = assignment.trouble
-            return
-        if assignment.mode == PREEMPT and not entry.targets:
+        elif assignment.mode == PREEMPT and not entry.targets:
             entry.back, entry.reason = NO_VICTIMS, "WaitingForQuota"
             entry.message = assignment.trouble
             if entry.queue.config.preemption.reclaim_within_cohort != "Any":
                 tree.add_all(to_reserve(assignment, tree))
                 self._claim(assignment)
                 entry.notes.append("holds back quota from later workloads of this cycle while it waits")
-            return
-        if assignment.mode == PREEMPT and rules.preemption_gates and entry.item.workload.preemption_gates:
+        elif assignment.mode == PREEMPT and rules.preemption_gates and entry.item.workload.preemption_gates:
             entry.back, entry.reason = GATED, "AdmissionGated"
             entry.message = "Workload requires preemption, but it's gated"
             entry.skipped, entry.item.scan = True, None
-            return
-        if self._overlaps(entry):
+        elif self._overlaps(entry):
             self._skip(entry, OVERLAPS)
-            return
-        if check != FITS:
+        elif check != FITS:
             self._skip(entry, NO_LONGER_FITS)
-            return
+        else:
+            return False
+        return True
+
+    def _go(self, entry: Entry) -> None:
+        """The entry takes its quota, or waits for its victims to free it."""
+        session, assignment = self._session, entry.assignment
+        tree = session.trees[entry.queue.tree]
         if entry.replaces is not None:
             self._take(entry.replaces)
+            self._undo.append((entry.replaces.placed, False))
         tree.add_all(assignment.amounts)
         self._claim(assignment)
         self._before.append(entry.item.id)
@@ -92,9 +105,25 @@ class Process:
             entry.item.scan = None
             entry.message = DEFERRED if entry.deferred else ""
             return
-        if rules.concurrent and self._migrates(entry):
+        if session.world.strategy.concurrent and self._migrates(entry):
+            return
+        if session.unready and not entry.item.reserved:
+            session.stalled = True
+            self._hold_up(entry)
             return
         entry.taken = True
+        if session.blocks:
+            session.unready.add(entry.item.id)
+
+    def _hold_up(self, entry: Entry) -> None:
+        """blockAdmission: nothing is admitted, nor is anything decided after it, until all admitted pods
+        run. The real scheduler stands still right here and then goes on with the same entry; here it is
+        nominated again.
+        """
+        entry.back, entry.reason = FAILED, "WaitingForPodsReady"
+        entry.message = "waiting for all admitted workloads to be in PodsReady condition"
+        entry.targets = []
+        entry.notes.append(entry.message)
 
     def _wait(self, entry: Entry, message: str) -> None:
         entry.reason, entry.message = "PendingEvaluation", message
@@ -130,19 +159,28 @@ class Process:
 
     def _claim(self, assignment: Assignment) -> None:
         if self._land is not None and assignment.claims:
-            self._land.add(self._land.taken(assignment.claims))
+            taken = self._land.taken(assignment.claims)
+            self._land.add(taken)
+            self._undo.append((taken, True))
+
+    def undo(self) -> None:
+        """Nodes show what is held again."""
+        for taken, added in reversed(self._undo):
+            if self._land is not None:
+                (self._land.remove if added else self._land.add)(taken)
+        self._undo = []
 
     def _take(self, victim: Item) -> None:
         """As if ``victim`` were gone."""
         if victim.queue is not None:
             self._session.trees[victim.queue.tree].remove_all(victim.amounts)
-        if self._land is not None and victim.placed:
+        if self._land is not None and victim.placed.cells:
             self._land.remove(victim.placed)
 
     def _put_back(self, victim: Item) -> None:
         if victim.queue is not None:
             self._session.trees[victim.queue.tree].add_all(victim.amounts)
-        if self._land is not None and victim.placed:
+        if self._land is not None and victim.placed.cells:
             self._land.add(victim.placed)
 
     def _check(self, entry: Entry) -> int:
@@ -175,6 +213,7 @@ class Process:
     def _place_again(self, entry: Entry) -> None:
         """Nominate again, since an entry before it took its place; flavors stay."""
         nominator = self._nominators[entry.queue.tree]
+        self._session.nominations += 1
         entry.assignment, entry.targets = nominator.nominate(entry.item, entry.queue, None, self._pins(entry))
         entry.item.scan = entry.assignment.scan
         entry.notes.append("its place was taken by a workload decided before it; looked for another")
@@ -188,6 +227,7 @@ class Process:
                 queues.append((victim.queue, dict(victim.queue.holders)))
                 del victim.queue.holders[victim.id]
         nominator = self._nominators[entry.queue.tree]
+        self._session.nominations += 1
         assignment, targets = nominator.nominate(entry.item, entry.queue, None, self._pins(entry))
         for queue, holders in reversed(queues):
             queue.holders = holders

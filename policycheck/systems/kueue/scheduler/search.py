@@ -5,16 +5,29 @@ from __future__ import annotations
 from policycheck.systems.kueue.scheduler.counts import Counts, Profile
 from policycheck.systems.kueue.scheduler.deal import Deal
 from policycheck.systems.kueue.scheduler.domains import Domains
+from policycheck.systems.kueue.scheduler.stock import Stock
 from policycheck.systems.kueue.scheduler.wish import Wish
 
 
 class Search:
-    """The level and the domains from which placing goes down."""
+    """The level and the domains from which placing goes down.
+
+    ``ranked`` is the stock of ``counts`` when neither a leader nor preferences have a say: then the order
+    of a level is known and need not be made. Both ways find the same.
+    """
 
     def __init__(
-        self, domains: Domains, profile: Profile, counts: Counts, wish: Wish, pods: int, leaders: int
+        self,
+        domains: Domains,
+        profile: Profile,
+        counts: Counts,
+        wish: Wish,
+        pods: int,
+        leaders: int,
+        ranked: Stock | None = None,
     ) -> None:
         self._domains = domains
+        self._ranked = ranked
         self._prefers = profile.prefers
         self._counts = counts
         self._wish = wish
@@ -27,10 +40,12 @@ class Search:
         """Level and domains, or why nothing fits."""
         wish, first = self._wish, self._domains.first
         level = wish.level
+        if not any(self._domains.live):
+            return f"no topology domains at level: {self._domains.levels[level]}"
+        if self._ranked is not None:
+            return self._run_ranked(self._ranked, level)
         while True:
             among = self._deal.ordered_led(range(first[level], first[level + 1]))
-            if not among:
-                return f"no topology domains at level: {self._domains.levels[level]}"
             one = self._one(among)
             if one is not None:
                 return level, [one]
@@ -39,6 +54,38 @@ class Search:
             if level == 0 or wish.spread:
                 return self._several(level, among)
             level -= 1
+
+    def _run_ranked(self, stock: Stock, level: int) -> tuple[int, list[int]] | str:
+        """The same with domains in order."""
+        wish, wanted = self._wish, self._wanted
+        while True:
+            ranks = stock.ranks(level)
+            one = ranks.tightest(wanted)
+            if one >= 0:
+                return level, [one]
+            if wish.required:
+                return self._short(level, ranks.most)
+            if level == 0 or wish.spread:
+                return self._several_ranked(stock, level)
+            level -= 1
+
+    def _several_ranked(self, stock: Stock, level: int) -> tuple[int, list[int]] | str:
+        slices, ranks, left = self._counts.slices, stock.ranks(level), self._wanted
+        total = sum(slices[: self._domains.first[1]])
+        if total < left:
+            return self._short(level, total)
+        found: list[int] = []
+        least_free = self._deal.least_free
+        for domain in ranks.rising() if least_free else ranks.falling():
+            if not least_free and slices[domain] >= left:
+                last = ranks.tightest(left)
+                found.append(domain if slices[last] == slices[domain] else last)
+                break
+            found.append(domain)
+            left -= slices[domain]
+            if left <= 0:
+                break
+        return level, found
 
     def _fits(self, domain: int) -> bool:
         counts = self._counts
@@ -97,7 +144,8 @@ class Search:
     def _short_layers(self, level: int) -> str:
         domains, counts = self._domains, self._counts
         among = range(domains.first[level], domains.first[level + 1])
-        best = max(among, key=lambda d: (counts.slices[d], -d))
+        alive = [d for d in among if any(domains.live[slice(*domains.under(d))])]
+        best = max(alive, key=lambda d: (counts.slices[d], -d))
         text = f'topology "{domains.topology}" doesn\'t allow to fit'
         spans = domains.spans(best, best + 1, level)
         for key, size in self._wish.layers:

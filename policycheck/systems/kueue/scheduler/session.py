@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from policycheck.model.inventory import Node
 from policycheck.simulate.scheduler import Decision, Grant, Waiting
-from policycheck.systems.kueue.model import Admission, KueueObjects, KueueWorkload, LocalQueue
+from policycheck.systems.kueue.model import Admission, CheckState, KueueObjects, KueueWorkload, LocalQueue
 from policycheck.systems.kueue.quota import Tree
+from policycheck.systems.kueue.scheduler import life, outage
 from policycheck.systems.kueue.scheduler.counts import Profile
 from policycheck.systems.kueue.scheduler.flavor import refused
 from policycheck.systems.kueue.scheduler.grant import grant_of
-from policycheck.systems.kueue.scheduler.land import Land
+from policycheck.systems.kueue.scheduler.intake import charged, make
+from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Land
+from policycheck.systems.kueue.scheduler.life import Due, Turn, waits
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
-from policycheck.systems.kueue.scheduler.moment import NANOS, moment
+from policycheck.systems.kueue.scheduler.moment import moment
+from policycheck.systems.kueue.scheduler.outage import Failing
 from policycheck.systems.kueue.scheduler.plan import Ground, Plan, compile_plan
 from policycheck.systems.kueue.scheduler.shape import Shape, Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
@@ -26,9 +30,6 @@ from policycheck.systems.kueue.target import Strategy
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.nominate import Scene
-
-_BOOST = "kueue.x-k8s.io/priority-boost"
-_SIGNED = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class World(NamedTuple):
@@ -44,10 +45,31 @@ class World(NamedTuple):
     ignore_undeclared: bool
     locals: Mapping[str, LocalQueue]
     profile: Profile
+    failing: Failing
+    waits: bool  # waitForPodsReady is on where nobody configured it
 
 
 class Session:
-    """Implements simulate.scheduler.Scheduler for Kueue's workloads."""
+    """Implements simulate.scheduler.Scheduler for Kueue's workloads.
+
+    Between cycles an event engine may say what happened; times are nanoseconds since the zero time
+    (moment.py), ids "namespace/name", and what came of it for workloads is returned as Turns (life.py):
+
+        check(id, name, state, now, retry_after=0, updates=())  an admission check is Ready|Retry|Rejected
+        pending_checks(id)                            those that a workload with quota still has to pass
+        ready(id, now)                                all pods run
+        not_ready(id, now)                            PodsReadyTimeout: back off, at the limit deactivate
+        evict(id, reason, now)                        stops for any other reason, and queues again
+        deactivate(id, cause, now), activate(id, now) spec.active; causes are MaximumExecutionTimeExceeded, ...
+        stop(queue, policy, now)                      a ClusterQueue's stopPolicy
+        node_down(name, now, gone=True), node_up(name, now), nodes_added(nodes, now)
+        sample(now)                                   admission fair sharing looks at usage
+        wake(now), next_due()                         what the session itself waits for: back-offs and nodes
+                                                      that are not Ready for too long
+
+    Those that are evicted keep their quota until ``settle``, as victims of a cycle do. ``nominations``
+    counts nominations made so far, ``blocked`` tells that blockAdmission holds everything up.
+    """
 
     def __init__(
         self,
@@ -57,6 +79,7 @@ class Session:
         ledger: Ledger | None,
         now: int,
         land: Land | None = None,
+        nodes: Iterable[Node] = (),
     ) -> None:
         self.world = world
         self.trees = tuple(trees)
@@ -64,7 +87,9 @@ class Session:
         self.ledger = ledger
         self.now = now
         self.land = land
+        self.nodes = tuple(nodes)  # that the land was laid out with
         self.number = 0  # of the cycle
+        self.nominations = 0
         self.items: dict[str, Item] = {}
         self.homes: dict[str, int] = {}  # tree of every workload that ever was in a queue
         self.victims: list[Item] = []  # evicted by the last cycle, still holding quota
@@ -74,11 +99,25 @@ class Session:
         self.tried: dict[str, int] = {}  # of those: how much had changed when there was none
         for queue in self.queues.values():
             self.members[queue.tree][queue.node] = queue
-        placing = {q.tree for q in self.queues.values() if q.traits is not None}
-        first = min(placing, default=-1)
-        # Trees whose pods share nodes are decided together: the group of each, by its first tree.
-        self.group = [first if n in placing else n for n in range(len(self.trees))]
         self.stamps = [0] * len(self.trees)  # grows whenever what a tree decides on has changed
+        self.due: list[Due] = []  # a heap of what happens by itself
+        self.failing: dict[str, int] = {}  # nodes that are not Ready: when they count as failed
+        self.unready: set[str] = set()  # hold quota without all pods running, when that blocks others
+        self.stalled = False  # a cycle waits for them
+        config = waits(self)
+        self.blocks = config is not None and config.block_admission
+        self.regroup()
+
+    def regroup(self) -> None:
+        """Trees whose pods share nodes are decided together."""
+        trees = {q.tree for q in self.queues.values() if q.traits is not None}
+        self._first = min(trees, default=-1)
+        self.group = [self._first if n in trees else n for n in range(len(self.trees))]  # by first tree
+        self.placing = [q for q in self.queues.values() if q.tree in trees]
+
+    def places(self, tree: int) -> bool:
+        """Whether pods of the tree's queues are placed on nodes."""
+        return self.land is not None and self.group[tree] == self._first
 
     # -- submitting and releasing ---------------------------------------------------------------
 
@@ -99,38 +138,7 @@ class Session:
 
     def make(self, workload: KueueWorkload) -> Item:
         """The workload as an item that is nowhere yet."""
-        if workload.unhealthy_nodes and not self.world.strategy.topology_replaces:
-            workload = workload._replace(unhealthy_nodes=())
-        item = Item(workload, self.world.shapes.of(workload), f"{workload.namespace}/{workload.queue}")
-        if self.world.strategy.priority_boost:
-            boost = workload.annotations.get(_BOOST, "")
-            item.priority += int(boost) if _SIGNED.fullmatch(boost) else 0
-        item.created = moment(workload.created)
-        item.time = self._queue_time(item)
-        item.evicted = workload.has("Evicted")
-        return item
-
-    def _queue_time(self, item: Item) -> int:
-        """Creation, unless a timeout of readiness, a check or (without priorities in the cohort) a
-        preemption while borrowing sent it back.
-        """
-        workload = item.workload
-        evicted = workload.conditions.get("Evicted")
-        if evicted is not None and evicted.status:
-            waits = self.world.objects.configuration.wait_for_pods_ready.requeuing_timestamp
-            if evicted.reason == "PodsReadyTimeout" and waits == "Eviction":
-                return moment(evicted.since)
-            if evicted.reason == "AdmissionCheck":
-                return moment(evicted.since)
-        preempted = workload.conditions.get("Preempted")
-        if (
-            not self.world.strategy.priority_within_cohort
-            and preempted is not None
-            and preempted.status
-            and preempted.reason == "InCohortReclaimWhileBorrowing"
-        ):
-            return moment(preempted.since) + NANOS // 1000
-        return item.created
+        return make(self.world, workload)
 
     def _restore(self, item: Item, admission: Admission) -> None:
         """Put a workload that holds quota in its place."""
@@ -139,26 +147,9 @@ class Session:
             return
         condition = item.workload.conditions.get("QuotaReserved")
         item.admitted = item.workload.has("Admitted")
-        self.hold(item, queue, self.charged(item, admission), moment(condition.since) if condition else 0)
+        self.hold(item, queue, charged(item, admission), moment(condition.since) if condition else 0)
         if self.land is not None and needs_second_pass(item):
             self.second[item.id] = item
-
-    def charged(self, item: Item, admission: Admission) -> Admission:
-        """The admission with usage of no more pods than the podsets still have: reclaimable ones are
-        done with.
-        """
-        left = {s.name: s.pods for s in item.shape.sets}
-        if all(left.get(given.name, given.pods) >= given.pods for given in admission.pod_sets):
-            return admission
-        sets = []
-        for given in admission.pod_sets:
-            pods = left.get(given.name, given.pods)
-            if pods < given.pods:
-                usage = {r: v // given.pods * pods for r, v in given.usage.items()}
-                sets.append(given._replace(pods=pods, usage=usage))
-            else:
-                sets.append(given)
-        return admission._replace(pod_sets=tuple(sets))
 
     def hold(self, item: Item, queue: Queue, admission: Admission, since: int) -> None:
         """``item`` holds ``admission`` in ``queue`` from ``since`` on."""
@@ -178,6 +169,8 @@ class Session:
         self.homes[item.id] = queue.tree
         item.reserved, item.reserved_at = True, since
         queue.holders[item.id] = item
+        if self.blocks and not item.ready:
+            self.unready.add(item.id)
         self.changed(queue)
 
     def rehold(self, item: Item, queue: Queue, admission: Admission) -> None:
@@ -202,7 +195,10 @@ class Session:
         if queue is None:
             return
         self.homes[item.id] = queue.tree
-        if self.backs_off(item) or (queue.alike(item) in queue.moved and not queue.strict):
+        if self.backs_off(item):
+            queue.park(item)
+            life.shelve(self, item)
+        elif queue.alike(item) in queue.moved and not queue.strict:
             queue.park(item)
         else:
             queue.push(item)
@@ -217,11 +213,7 @@ class Session:
 
     def backs_off(self, item: Item) -> bool:
         """Whether the workload must not be looked at yet."""
-        requeued = item.workload.conditions.get("Requeued")
-        if requeued is not None and not requeued.status:
-            return True
-        at = item.workload.requeue_at
-        return bool(at) and moment(at) > self.now
+        return item.shelved or item.wakes > self.now
 
     def _stays(self, item: Item) -> bool:
         """Whether a release of quota leaves the parked workload where it is."""
@@ -244,10 +236,11 @@ class Session:
             self.trees[queue.tree].remove_all(item.amounts)
             if self.land is not None:
                 self.land.remove(item.placed)
-                item.placed = ()
+                item.placed = TAKES_NOTHING
                 self.second.pop(item.id, None)
             del queue.holders[item.id]
-            item.reserved = item.admitted = False
+            item.reserved = item.admitted = item.ready = False
+            self.unready.discard(item.id)
             item.admission, item.amounts, item.columns = None, (), frozenset()
             queue.renew()
             self.changed(queue)
@@ -273,6 +266,7 @@ class Session:
         for item in back:
             item.evicted = False
             item.reason = "PendingEvaluation"
+            life.reset_checks(item)
             if item.workload.unhealthy_nodes:
                 item.workload = item.workload._replace(unhealthy_nodes=())
             self.enqueue(item)
@@ -299,11 +293,16 @@ class Session:
         from policycheck.systems.kueue.scheduler.cycle import Cycle
 
         self.now = now
+        if self.blocked:
+            return []
+        self.stalled = False
         self.number += 1
         return Cycle(self).run()
 
     def has_work(self) -> bool:
-        """Whether any active queue has an active workload."""
+        """Whether any active queue has an active workload, and nothing holds the scheduler up."""
+        if self.blocked:
+            return False
         if any(q.waiting and not q.inactive for q in self.busy.values()):
             return True
         return any(self.tried.get(name) != sum(self.stamps) for name in self.second)
@@ -337,6 +336,87 @@ class Session:
             self.plan,
             self.land,
         )
+
+    # -- what happens between cycles ------------------------------------------------------------
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the last cycle waits for pods to be ready before it admits more (blockAdmission)."""
+        return self.stalled and bool(self.unready)
+
+    def check(
+        self,
+        workload: str,
+        name: str,
+        state: str,
+        now: int,
+        *,
+        retry_after: int = 0,
+        updates: tuple[Mapping[str, object], ...] = (),
+    ) -> list[Turn]:
+        """An admission check of a workload is Ready, Retry (evicted, again after ``retry_after``) or
+        Rejected (deactivated). ``updates`` are the podSetUpdates that go with Ready.
+        """
+        given = CheckState(name, state, "", updates)
+        return life.check(self, workload, given, now, retry_after=retry_after)
+
+    def pending_checks(self, workload: str) -> tuple[str, ...]:
+        """The checks that a workload with quota still has to pass."""
+        return life.pending_checks(self, workload)
+
+    def ready(self, workload: str, now: int) -> None:
+        """All pods of the workload run."""
+        self.now = max(self.now, now)
+        life.ready(self, workload)
+
+    def not_ready(self, workload: str, now: int) -> list[Turn]:
+        """Its pods were not ready in time. Nothing happens when waitForPodsReady is off."""
+        return life.not_ready(self, workload, now)
+
+    def evict(self, workload: str, reason: str, now: int) -> list[Turn]:
+        """It stops for ``reason`` and queues again."""
+        item = self.items.get(workload)
+        return [] if item is None else life.evict(self, item, reason, now)
+
+    def deactivate(self, workload: str, cause: str, now: int) -> list[Turn]:
+        """It is set inactive: it stops, and queues no more."""
+        return life.deactivate(self, workload, cause, now)
+
+    def activate(self, workload: str, now: int) -> None:
+        """It is active again and queues."""
+        life.activate(self, workload, now)
+
+    def stop(self, queue: str, policy: str, now: int) -> list[Turn]:
+        """The stopPolicy of a ClusterQueue becomes None, Hold or HoldAndDrain."""
+        return life.stop(self, queue, policy, now)
+
+    def node_down(self, name: str, now: int, *, gone: bool = True) -> list[Turn]:
+        """A node was deleted, or (not ``gone``) is not Ready any more."""
+        return outage.down(self, name, now, gone=gone)
+
+    def node_up(self, name: str, now: int) -> None:
+        """A node that the session knows can be used (again)."""
+        outage.up(self, name, now)
+
+    def nodes_added(self, nodes: Iterable[Node], now: int) -> None:
+        """Nodes that the session has not seen, or other labels and amounts of known ones. That lays out
+        everything anew; what comes and goes should be known from the start, as nodes that are not ready.
+        """
+        outage.add(self, nodes, now)
+
+    def sample(self, now: int) -> None:
+        """Admission fair sharing takes account of what is used now, due every ``usageSamplingInterval``."""
+        self.now = max(self.now, now)
+        if self.ledger is not None:
+            self.ledger.sample(life.usage_by_local(self))
+
+    def wake(self, now: int) -> list[Turn]:
+        """Everything that was due by ``now`` happens."""
+        return life.wake(self, now)
+
+    def next_due(self) -> int | None:
+        """When something happens by itself; None when nothing will."""
+        return life.next_due(self)
 
     # -- looking in -----------------------------------------------------------------------------
 

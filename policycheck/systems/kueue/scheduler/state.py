@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from policycheck.systems.kueue.model import Admission, ClusterQueue, KueueWorkload
 from policycheck.systems.kueue.quota import Amounts
-from policycheck.systems.kueue.scheduler.land import Taken
+from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Taken
 from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
 
@@ -42,15 +42,19 @@ class Item:
         "placed",
         "priority",
         "queue",
+        "ready",
         "reason",
+        "requeues",
         "reserved",
         "reserved_at",
         "scan",
         "scan_generation",
         "shape",
+        "shelved",
         "ticket",
         "time",
         "uid",
+        "wakes",
         "workload",
     )
 
@@ -74,11 +78,15 @@ class Item:
         self.admission: Admission | None = None
         self.amounts: Amounts = ()
         self.columns: frozenset[int] = frozenset()
-        self.placed: Taken = ()  # what its pods take of nodes
+        self.placed: Taken = TAKES_NOTHING  # what its pods take of nodes
         self.scan: tuple[dict[str, int], ...] | None = None  # flavor tried last, by podset and resource
         self.scan_generation = 0
         self.reason: str | None = None  # of not being admitted; None: no cycle looked at it
         self.message = ""
+        self.ready = False  # all its pods run
+        self.requeues = 0  # timeouts of readiness so far
+        self.wakes = 0  # when it may be looked at again; 0: at once
+        self.shelved = False  # its status says that it is not to be queued (Requeued is False)
 
     def copy(self) -> Item:
         """An independent copy; everything compiled is shared."""

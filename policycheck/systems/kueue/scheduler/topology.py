@@ -271,7 +271,7 @@ class Placer:
             spec = self._item.shape.sets[result.member].spec
             held = self._held(spec.name)
             for claim in self.land.claims(flavor, placed, spec.requests):
-                pods = claim[3] - held.get(self.land.fields[flavor].written(claim[1]), 0)
+                pods = claim[3] - held.get(self.land.fields[flavor].names[claim[1]], 0)
                 if pods > 0:
                     found.append((flavor, claim[1], claim[2], pods))
         return found
