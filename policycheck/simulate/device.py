@@ -115,7 +115,7 @@ def take_at(
             free = [i for i in positions if i not in gone]
             found = _candidates(state, free, resource, ask.milli)
             if pick == "best":
-                found.sort(key=_best(state, found, left[resource]))
+                found.sort(key=_best(state, found, left[resource], taken))
             elif pick == "random":
                 turn = mixed(draw + len(taken) + 1) % len(found)
                 found = found[turn:] + found[:turn]
@@ -161,8 +161,9 @@ def _candidates(state: list[Card], positions: list[int], resource: str, milli: i
 Score = tuple[int, int, int, int, int, int]
 
 
-def _best(state: list[Card], found: list[Piece], wanted: int) -> Callable[[Piece], Score]:
+def _best(state: list[Card], found: list[Piece], wanted: int, taken: list[Piece]) -> Callable[[Piece], Score]:
     """The order in which pieces leave the most for others."""
+    near = {state[piece.card].numa for piece in taken}
     free: dict[int, int] = {}
     for piece in found:
         if piece.what == MILLI:
@@ -171,9 +172,9 @@ def _best(state: list[Card], found: list[Piece], wanted: int) -> Callable[[Piece
     def score(piece: Piece) -> Score:
         card = state[piece.card]
         if piece.what == MILLI:
-            near = free[card.numa]
-            spill = (0, near) if near >= wanted else (1, -near)
-            return (card.milli, len(card.kind.partitions), *spill, piece.card, 0)
+            most = free[card.numa]
+            spill = (0, most) if most >= wanted else (1, -most)
+            return (card.milli, len(card.kind.partitions), int(card.numa not in near), *spill, piece.card)
         if piece.what == SLOT:
             return (card.slots, 0, 0, 0, piece.card, 0)
         size = next(p.size for p in card.kind.partitions if p.name == piece.what)

@@ -15,8 +15,8 @@ Devices = tuple[Card, ...]
 
 
 class DeviceAsk(NamedTuple):
-    """What one pod wants of devices: ``units`` of each resource; with ``milli`` below 1000 so many thousandths
-    of each of so many cards instead. ``models``: only cards of these; () any. ``aligned``: all on one NUMA
+    """What one pod wants of devices: ``units`` of each resource; with ``milli`` (1 to 1000) below 1000 so many
+    thousandths of each of so many different cards instead. ``models``: only cards of these; () any. ``aligned``: all on one NUMA
     node, where cards whose NUMA node is not known count as one.
     """
 

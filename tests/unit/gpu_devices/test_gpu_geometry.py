@@ -174,7 +174,7 @@ def ask(wanted):
 
 
 # One of each geometry: all parts with seven slices have the same one.
-@pytest.mark.parametrize("family", (A100, *mig.FAMILIES[-4:]), ids=lambda f: f.name)
+@pytest.mark.parametrize("family", [A100, *mig.FAMILIES[-4:]], ids=lambda f: f.name)
 def test_a_card_that_is_cut_on_demand_takes_exactly_what_can_be_placed(family):
     if len(family.profiles) > 7:  # the others are covered by their sums; this one has too many combinations
         profiles = [p for p in family.profiles if "gfx" not in p]
