@@ -143,6 +143,8 @@ def _waits(at: str, waits: Waits, book: Book) -> dict[str, Any]:
 
 def _queue(at: str, queue: QueueMetrics, book: Book) -> dict[str, Any]:
     use = queue.use
+    if queue.nominal >= UNLIMITED:
+        book.missing(f"{at}.nominal", "it has no limit")
     return {
         "cohort": queue.cohort or None,
         "nominal": book.amount(queue.nominal) if queue.nominal < UNLIMITED else None,

@@ -73,7 +73,8 @@ def teams(found: Metrics, style: Style) -> list[str]:
     for number, (queue, name) in enumerate(zip(shown, names, strict=True)):
         row = name + " " * (first - width(name))
         for n in kept:
-            row += "  " + style.paint(columns[n].role(queue), f"{cells[n][number]:>{sizes[n]}}")
+            text, role = f"{cells[n][number]:>{sizes[n]}}", columns[n].role(queue)
+            row += f"  {style.paint(role, text) if role else text}"
         rows.append(row)
     if len(shown) < len(some):
         rest = f"and {plural(len(some) - len(shown), 'queue')} more that fared better (--verbose shows all)"

@@ -38,7 +38,9 @@ def percent(ratio: Ratio) -> str:
     """``97.5%``; a dash without a whole. What is not all is never rounded up to it, nor down to nothing."""
     if ratio.value is None:
         return "-"
-    tenths = ratio.part * 1000 // ratio.whole if ratio.part < ratio.whole else round(1000 * ratio.value)
+    tenths = round(1000 * ratio.value)
+    if ratio.part < ratio.whole:
+        tenths = min(tenths, 999)
     if not tenths:
         return "<0.1%" if ratio.part else "0%"
     return f"{tenths / 10:.1f}".removesuffix(".0") + "%"

@@ -173,6 +173,11 @@ def golden_command():
     return recorded_in("command")
 
 
+@pytest.fixture
+def golden_simulate():
+    return recorded_in("simulate")
+
+
 def recorded_in(folder):
     def check(name, actual):
         path = HERE / folder / name
