@@ -17,11 +17,12 @@ from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.outage import failing
 from policycheck.systems.kueue.scheduler.plan import Rules
-from policycheck.systems.kueue.scheduler.session import Session, World
+from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.shape import Shapes
 from policycheck.systems.kueue.scheduler.share import Shares
 from policycheck.systems.kueue.scheduler.state import Queue
 from policycheck.systems.kueue.scheduler.topology import profile, traits
+from policycheck.systems.kueue.scheduler.world import World
 from policycheck.systems.kueue.target import Strategy, Target, gates, strategy
 
 _LATEST = Target()

@@ -1,11 +1,13 @@
-"""Copies and canonical forms of a session's state."""
+"""Copies of a session's state, and what it looks like from outside."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from policycheck.simulate.scheduler import Grant, Waiting
 from policycheck.systems.kueue.quota import Tree
-from policycheck.systems.kueue.scheduler.state import Item, Kin, Queue
+from policycheck.systems.kueue.scheduler.grant import grant_of
+from policycheck.systems.kueue.scheduler.state import ACTIVE, PARKED, Item, Kin, Queue
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.session import Session
@@ -47,6 +49,29 @@ def fork(session: Session) -> Session:
     other.due, other.failing = session.due.copy(), dict(session.failing)
     other.unready, other.stalled = set(session.unready), session.stalled
     return other
+
+
+def waiting(session: Session) -> list[Waiting]:
+    """All workloads without quota, by id."""
+    out = []
+    for name in sorted(session.items):
+        item = session.items[name]
+        if item.reserved:
+            continue
+        place = {ACTIVE: "active", PARKED: "inadmissible"}.get(item.place, "notQueued")
+        queue = item.queue
+        implied = queue.moved.get(queue.alike(item)) if queue is not None else None
+        out.append(Waiting(name, queue.name if queue else "", place, item.reason, implied))
+    return out
+
+
+def holding(session: Session) -> dict[str, Grant]:
+    """All workloads with quota, by id."""
+    return {
+        name: grant_of(item.admission)
+        for name, item in sorted(session.items.items())
+        if item.reserved and item.admission is not None
+    }
 
 
 def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:

@@ -10,7 +10,7 @@ from policycheck.systems.kueue.scheduler.moment import NANOS, moment
 from policycheck.systems.kueue.scheduler.state import Item
 
 if TYPE_CHECKING:
-    from policycheck.systems.kueue.scheduler.session import World
+    from policycheck.systems.kueue.scheduler.world import World
 
 _BOOST = "kueue.x-k8s.io/priority-boost"
 _SIGNED = re.compile(r"[+-]?[0-9]{1,10}")

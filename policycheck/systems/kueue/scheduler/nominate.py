@@ -32,7 +32,7 @@ from policycheck.systems.kueue.scheduler.topology import Placer, lost_any
 from policycheck.systems.kueue.scheduler.victims import Contest, Target, Trace
 
 if TYPE_CHECKING:
-    from policycheck.systems.kueue.scheduler.session import World
+    from policycheck.systems.kueue.scheduler.world import World
 
 Pinned = dict[tuple[int, str], str]
 

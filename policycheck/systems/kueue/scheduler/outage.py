@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policycheck.model.inventory import Node
 from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Land, survey
@@ -20,19 +20,13 @@ from policycheck.systems.kueue.scheduler.life import FAILURE, MARKED, STRANDED, 
 from policycheck.systems.kueue.scheduler.moment import NANOS
 from policycheck.systems.kueue.scheduler.state import Item
 from policycheck.systems.kueue.scheduler.topology import claims_of, lost_any, needs_second_pass, traits
+from policycheck.systems.kueue.scheduler.world import Failing
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.session import Session
 
 NODE_FAILURES = "NodeFailures"
 _FIXED, _TERMINATION = 30 * NANOS, 300 * NANOS
-
-
-class Failing(NamedTuple):
-    """When a node that is not Ready counts as failed, and whether its pods are then placed anew."""
-
-    replaces: bool
-    after: int | None  # nanoseconds; None: only when it is gone
 
 
 def failing(gates: Mapping[str, bool], version: tuple[int, int]) -> Failing:

@@ -4,49 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from policycheck.model.inventory import Node
 from policycheck.simulate.scheduler import Decision, Grant, Waiting
-from policycheck.systems.kueue.model import Admission, CheckState, KueueObjects, KueueWorkload, LocalQueue
+from policycheck.systems.kueue.model import Admission, CheckState, KueueWorkload
 from policycheck.systems.kueue.quota import Tree
-from policycheck.systems.kueue.scheduler import life, outage
-from policycheck.systems.kueue.scheduler.counts import Profile
+from policycheck.systems.kueue.scheduler import fork, life, outage
 from policycheck.systems.kueue.scheduler.flavor import refused
-from policycheck.systems.kueue.scheduler.grant import grant_of
 from policycheck.systems.kueue.scheduler.intake import charged, make
 from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Land
 from policycheck.systems.kueue.scheduler.life import Due, Turn, waits
-from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.moment import moment
-from policycheck.systems.kueue.scheduler.outage import Failing
 from policycheck.systems.kueue.scheduler.plan import Ground, Plan, compile_plan
-from policycheck.systems.kueue.scheduler.shape import Shape, Shapes
-from policycheck.systems.kueue.scheduler.share import Shares
-from policycheck.systems.kueue.scheduler.state import ACTIVE, AWAY, PARKED, Item, Queue
+from policycheck.systems.kueue.scheduler.shape import Shape
+from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
 from policycheck.systems.kueue.scheduler.topology import claims_of, needs_second_pass
-from policycheck.systems.kueue.target import Strategy
+from policycheck.systems.kueue.scheduler.world import World
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.nominate import Scene
-
-
-class World(NamedTuple):
-    """What no decision changes; forks share it."""
-
-    objects: KueueObjects
-    strategy: Strategy
-    namespaces: Mapping[str, Mapping[str, str]]
-    limit_rules: tuple[LimitRule, ...]
-    shapes: Shapes
-    shares: tuple[Shares, ...]
-    fair: tuple[str, ...] | None  # strategies of fair sharing; None: classical
-    ignore_undeclared: bool
-    locals: Mapping[str, LocalQueue]
-    profile: Profile
-    failing: Failing
-    waits: bool  # waitForPodsReady is on where nobody configured it
 
 
 class Session:
@@ -422,33 +400,16 @@ class Session:
 
     def waiting(self) -> list[Waiting]:
         """All workloads without quota, by id."""
-        out = []
-        for name in sorted(self.items):
-            item = self.items[name]
-            if item.reserved:
-                continue
-            state = {ACTIVE: "active", PARKED: "inadmissible"}.get(item.place, "notQueued")
-            queue = item.queue
-            implied = queue.moved.get(queue.alike(item)) if queue is not None else None
-            out.append(Waiting(name, queue.name if queue else "", state, item.reason, implied))
-        return out
+        return fork.waiting(self)
 
     def holding(self) -> dict[str, Grant]:
         """All workloads with quota, by id."""
-        return {
-            name: grant_of(item.admission)
-            for name, item in sorted(self.items.items())
-            if item.reserved and item.admission is not None
-        }
+        return fork.holding(self)
 
     def fork(self) -> Session:
         """An independent copy; what is compiled is shared."""
-        from policycheck.systems.kueue.scheduler.fork import fork
-
-        return fork(self)
+        return fork.fork(self)
 
     def digest(self) -> str:
         """Equal for states that decide alike from here on, whatever the clock says."""
-        from policycheck.systems.kueue.scheduler.fork import state
-
-        return hashlib.sha256(repr(state(self)).encode()).hexdigest()
+        return hashlib.sha256(repr(fork.state(self)).encode()).hexdigest()
