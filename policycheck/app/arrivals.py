@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck import data
-from policycheck.simulate.mix import Ground, Machine, Mix, MixError
+from policycheck.simulate.mix import Host, Mix, Site
+from policycheck.simulate.trouble import ArrivalsError
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Sources
-    from policycheck.model.inventory import Inventory
+    from policycheck.model.cluster import Cluster
     from policycheck.simulate.job import Arrivals
-    from policycheck.systems.kueue.model import KueueObjects
 
 Read = Callable[[str], bytes]
 
@@ -34,7 +34,7 @@ def presets() -> tuple[str, ...]:
 
 
 def load_mix(name: str, read: Read) -> Mix:
-    """The mix in a file, or the preset of that name (a file goes first). Raises MixError."""
+    """The mix in a file, or the preset of that name (a file goes first). Raises ArrivalsError."""
     from policycheck.simulate.mixfile import read as read_mix
 
     if name in presets() and not os.path.isfile(name):  # noqa: PTH113 - a name, as the user wrote it
@@ -45,7 +45,7 @@ def load_mix(name: str, read: Read) -> Mix:
     except OSError as error:
         why = error.strerror or error
         shown = ", ".join(presets())
-        raise MixError([f"{name}: can not be read: {why}; a mix is a file or one of {shown}"]) from None
+        raise ArrivalsError([f"{name}: can not be read: {why}; a mix is a file or one of {shown}"]) from None
     return read_mix(name, text, _beside(name, read))
 
 
@@ -63,7 +63,7 @@ def _beside(name: str, read: Read) -> Read:
 def mix_sources(mix: Mix) -> Mapping[str, bytes]:
     """Manifests of the queues and nodes that a mix brings, by file name; {} for one that brings none.
 
-    Raises MixError.
+    Raises ArrivalsError.
     """
     if not mix.cluster:
         return {}
@@ -71,19 +71,16 @@ def mix_sources(mix: Mix) -> Mapping[str, bytes]:
         return _packaged(mix)
     system = mix.cluster.get("system")
     if system != "kueue":
-        raise MixError([f"{mix.file}: 'cluster.system' is {system!r}; allowed are 'kueue'"])
+        raise ArrivalsError([f"{mix.file}: 'cluster.system' is {system!r}; allowed are 'kueue'"])
+    from policycheck.simulate.ourfile import Places
     from policycheck.systems.kueue.preset import sources
 
+    places = Places(mix.file, mix.text, {})
     try:
-        made = sources(mix.cluster, lambda path: _cluster_place(mix, path))
+        made = sources(mix.cluster, lambda path: places.at(("cluster", *path)))
     except ValueError as error:
-        raise MixError(str(error).splitlines()) from None
+        raise ArrivalsError(str(error).splitlines()) from None
     return {f"{mix.name}/{name}": text for name, text in made.items()}
-
-
-def _cluster_place(mix: Mix, path: tuple[str | int, ...]) -> str:
-    """The description is of the mix: only its file is known by now."""
-    return f"{mix.file}:1:1: cluster" if path else f"{mix.file}:1:1"
 
 
 def _packaged(mix: Mix) -> Mapping[str, bytes]:
@@ -92,13 +89,13 @@ def _packaged(mix: Mix) -> Mapping[str, bytes]:
     folder = data.root() / "fixtures" / "clusters" / str(name)
     if not isinstance(name, str) or "/" in name or not folder.is_dir():
         known = ", ".join(sorted(p.name for p in folder.parent.iterdir() if p.is_dir()))
-        raise MixError([f"{mix.file}: 'cluster.manifests' is {name!r}; allowed are {known}"])
+        raise ArrivalsError([f"{mix.file}: 'cluster.manifests' is {name!r}; allowed are {known}"])
     files = sorted(path for path in folder.rglob("*") if path.suffix in {".yaml", ".yml", ".json"})
     return {path.relative_to(folder.parent).as_posix(): path.read_bytes() for path in files}
 
 
 def with_mix(sources: Sources, mix: Mix) -> Sources:
-    """``sources``, or the cluster that the mix brings when they name no path. Raises MixError."""
+    """``sources``, or the cluster that the mix brings when they name no path. Raises ArrivalsError."""
     if sources.paths:
         return sources
     held = dict(mix_sources(mix))
@@ -111,21 +108,23 @@ def with_mix(sources: Sources, mix: Mix) -> Sources:
     )
 
 
-def ground(objects: KueueObjects, inventory: Inventory, resource: str) -> tuple[Ground, str]:
-    """What a mix falls upon, and whence the capacity is known."""
-    from policycheck.systems.kueue.entries import capacity, entries
+def site(cluster: Cluster, resource: str) -> tuple[Site, str]:
+    """What a mix or a trace falls upon, and whence the capacity is known."""
+    from policycheck.systems.kueue.checks.common import state
+    from policycheck.systems.kueue.doors import capacity, doors
 
+    objects, inventory = state(cluster).objects, cluster.inventory
     units, whence = capacity(objects, inventory, resource)
-    machines = tuple(Machine(n.name, n.labels) for n in inventory.nodes if n.usable and n.machines == 1)
+    hosts = tuple(Host(n.name, n.labels) for n in inventory.nodes if n.usable and n.machines == 1)
     priorities = {name: one.value for name, one in objects.priority_classes.items()}
-    return Ground(entries(objects, resource), units, machines, priorities), whence
+    return Site(doors(objects, resource), units, hosts, priorities), whence
 
 
-def arrivals(objects: KueueObjects, inventory: Inventory, offering: Offering) -> Arrivals:
-    """Everything that arrives. Raises MixError for what can not be."""
+def arrivals(cluster: Cluster, offering: Offering) -> Arrivals:
+    """Everything that arrives in a linked cluster. Raises ArrivalsError for what can not be."""
     from policycheck.simulate.generate import generate
 
     mix = offering.mix
     assert mix is not None  # noqa: S101
-    place, _ = ground(objects, inventory, mix.resource)
+    place, _ = site(cluster, mix.resource)
     return generate(mix, place, offering.seed, horizon=offering.horizon, load=offering.load)

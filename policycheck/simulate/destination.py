@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from policycheck.simulate.mix import BY_GUARANTEE, Entry
+from policycheck.simulate.mix import BY_GUARANTEE, Door
 
 _SPECIAL = frozenset("*?[")
 
@@ -14,7 +14,7 @@ _SPECIAL = frozenset("*?[")
 class Destination(NamedTuple):
     """A queue, and the part of a class's jobs that go to it; the parts of one class add up to 1."""
 
-    entry: Entry
+    door: Door
     weight: float
 
 
@@ -23,7 +23,7 @@ class NoQueueError(ValueError):
 
 
 def destinations(
-    wanted: Mapping[str, float], namespace: str, entries: Sequence[Entry], spread: str
+    wanted: Mapping[str, float], namespace: str, doors: Sequence[Door], spread: str
 ) -> tuple[Destination, ...]:
     """Every queue that one of the patterns ``namespace/queue``, ``queue`` or ``*`` names.
 
@@ -31,43 +31,43 @@ def destinations(
     resource. The weight of a pattern is shared out among its queues,
     by what they are guaranteed or evenly. Raises NoQueueError for a pattern that names none.
     """
-    known = [e for e in entries if not namespace or fnmatchcase(e.namespace, namespace)]
+    known = [d for d in doors if not namespace or fnmatchcase(d.namespace, namespace)]
     if not known:
         what = f"in namespace {namespace} " if namespace else ""
-        raise NoQueueError(f"no queue {what}is in sight; {_sight(entries)}")
+        raise NoQueueError(f"no queue {what}is in sight; {_sight(doors)}")
     taken: set[tuple[str, str]] = set()
-    weights: dict[Entry, float] = {}
+    weights: dict[Door, float] = {}
     for pattern, weight in wanted.items():
-        fitting = [e for e in known if _fits(pattern, e)]
+        fitting = [d for d in known if _fits(pattern, d)]
         if not fitting:
             raise NoQueueError(f"no queue {pattern!r} is in sight; {_sight(known)}")
-        fresh = [e for e in fitting if (e.namespace, e.queue) not in taken]
-        taken.update((e.namespace, e.queue) for e in fresh)
+        fresh = [d for d in fitting if (d.namespace, d.queue) not in taken]
+        taken.update((d.namespace, d.queue) for d in fresh)
         weights.update(_shared(fresh, weight, spread))
     total = sum(weights.values())
     if total <= 0:
         raise NoQueueError("all weights of its queues are 0; give one of them more")
-    return tuple(Destination(entry, weight / total) for entry, weight in weights.items() if weight > 0)
+    return tuple(Destination(door, weight / total) for door, weight in weights.items() if weight > 0)
 
 
-def _shared(entries: Sequence[Entry], weight: float, spread: str) -> dict[Entry, float]:
-    promised = [e.guarantee if spread == BY_GUARANTEE else 1 for e in entries]
+def _shared(doors: Sequence[Door], weight: float, spread: str) -> dict[Door, float]:
+    promised = [d.guarantee if spread == BY_GUARANTEE else 1 for d in doors]
     if not any(promised):
-        promised = [1] * len(entries)
+        promised = [1] * len(doors)
     total = sum(promised)
-    return {entry: weight * part / total for entry, part in zip(entries, promised, strict=True)}
+    return {door: weight * part / total for door, part in zip(doors, promised, strict=True)}
 
 
-def _fits(pattern: str, entry: Entry) -> bool:
-    name = f"{entry.namespace}/{entry.queue}" if "/" in pattern else entry.queue
+def _fits(pattern: str, door: Door) -> bool:
+    name = f"{door.namespace}/{door.queue}" if "/" in pattern else door.queue
     if _SPECIAL & set(pattern):
-        return entry.serves and fnmatchcase(name, pattern)
+        return door.serves and fnmatchcase(name, pattern)
     return name == pattern
 
 
-def _sight(entries: Sequence[Entry]) -> str:
-    if not entries:
+def _sight(doors: Sequence[Door]) -> str:
+    if not doors:
         return "there is no queue at all: give manifests with queues, or a mix that brings its own"
-    names = sorted({f"{e.namespace}/{e.queue}" for e in entries})
+    names = sorted({f"{d.namespace}/{d.queue}" for d in doors})
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f"there are {', '.join(names[:8])}{more}"

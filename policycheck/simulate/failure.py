@@ -7,30 +7,30 @@ from fnmatch import fnmatchcase
 
 from policycheck.simulate.draw import stream
 from policycheck.simulate.job import NodeChange
-from policycheck.simulate.mix import Failure, Machine
+from policycheck.simulate.mix import Failure, Host
 
 FAILED, REPAIRED = "node failure", "node repaired"
 
 
 def changes(
-    failures: Sequence[Failure], machines: Sequence[Machine], seed: int, end: int, notes: list[str]
+    failures: Sequence[Failure], hosts: Sequence[Host], seed: int, end: int, notes: list[str]
 ) -> tuple[NodeChange, ...]:
     """Failures and returns before ``end``, by time. Time between failures is exponential; a node belongs to
-    the first entry that it fits. What can not be drawn is told in ``notes``.
+    the first of ``failures`` that it fits. What can not be drawn is told in ``notes``.
     """
     if not failures:
         return ()
-    if not end or not machines:
-        lacking = "a horizon" if machines else "an inventory of nodes"
+    if not end or not hosts:
+        lacking = "a horizon" if hosts else "an inventory of nodes"
         notes.append(f"the mix lets nodes fail, which needs {lacking}: none fails")
         return ()
     found: list[NodeChange] = []
     used: set[int] = set()
-    for machine in machines:
-        number = next((n for n, one in enumerate(failures) if _fits(one, machine)), None)
+    for host in hosts:
+        number = next((n for n, one in enumerate(failures) if _fits(one, host)), None)
         if number is not None:
             used.add(number)
-            found.extend(_of(failures[number], machine.name, seed, end))
+            found.extend(_of(failures[number], host.name, seed, end))
     notes.extend(
         f"no node fits {one.pattern!r} with the labels of failures[{n}]: none of them fails"
         for n, one in enumerate(failures)
@@ -39,9 +39,9 @@ def changes(
     return tuple(sorted(found))
 
 
-def _fits(failure: Failure, machine: Machine) -> bool:
-    return fnmatchcase(machine.name, failure.pattern) and all(
-        machine.labels.get(key) == value for key, value in failure.labels.items()
+def _fits(failure: Failure, host: Host) -> bool:
+    return fnmatchcase(host.name, failure.pattern) and all(
+        host.labels.get(key) == value for key, value in failure.labels.items()
     )
 
 

@@ -12,65 +12,67 @@ from policycheck.simulate.draw import stream
 from policycheck.simulate.failure import changes
 from policycheck.simulate.fit import LogNormal
 from policycheck.simulate.job import SERVICE, Arrivals, Job
-from policycheck.simulate.mix import Ground, Klass, Mix, MixError, Priority
+from policycheck.simulate.mix import Klass, Mix, Priority, Site
 from policycheck.simulate.offer import Offer, fitting, offers
 from policycheck.simulate.period import show
 from policycheck.simulate.pods import Shelf
 from policycheck.simulate.service import mean_replicas, replicas
+from policycheck.simulate.trouble import ArrivalsError
 
 MOST_JOBS = 2_000_000
 _ORDER = itemgetter(2, 0)  # submit, id
 
 
 class _Plan(NamedTuple):
-    """What one class becomes on the ground."""
+    """What one class becomes on the site."""
 
     klass: Klass
     targets: tuple[Destination, ...]
     offer: Offer = Offer()
 
 
-def generate(mix: Mix, ground: Ground, seed: int, *, horizon: int = 0, load: float = 0.0) -> Arrivals:
-    """Everything that arrives by ``mix`` on ``ground``; the same for the same input.
+def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float = 0.0) -> Arrivals:
+    """Everything that arrives by ``mix`` on ``site``; the same for the same input.
 
-    ``horizon`` (ms) and ``load`` go before the mix's own. Raises MixError with what does not fit: a queue
+    ``horizon`` (ms) and ``load`` go before the mix's own. Raises ArrivalsError with what does not fit: a queue
     that is not in sight, a load without capacity, classes without end, more than MOST_JOBS jobs.
     """
     notes = list(mix.notes)
     end = horizon or mix.horizon
-    mix = fitting(mix, ground.capacity, notes)
-    plans = _plans(mix, ground, end, load)
+    mix = fitting(mix, site.capacity, notes)
+    plans = _plans(mix, site, end, load)
     shelf = Shelf(mix.resource)
     jobs: list[Job] = []
     for plan in plans:
-        made = _services(plan, mix, ground, shelf, end) if plan.klass.nature == SERVICE else None
-        jobs.extend(_batch(plan, mix, ground, shelf, seed, end) if made is None else made)
+        made = _services(plan, mix, site, shelf, end) if plan.klass.nature == SERVICE else None
+        jobs.extend(_batch(plan, mix, site, shelf, seed, end) if made is None else made)
     jobs.sort(key=_ORDER)
     notes.extend(_remarks(mix, shelf))
-    nodes = changes(mix.failures, ground.machines, seed, end, notes)
+    nodes = changes(mix.failures, site.hosts, seed, end, notes)
     return Arrivals(tuple(jobs), nodes, end, f"mix {mix.name}", mix.digest, tuple(notes))
 
 
-def _plans(mix: Mix, ground: Ground, end: int, load: float) -> list[_Plan]:
+def _plans(mix: Mix, site: Site, end: int, load: float) -> list[_Plan]:
     problems: list[str] = []
     found: dict[str, tuple[Destination, ...]] = {}
     for klass in mix.classes:
+        problems.extend(_unknown(klass, mix, site))
         try:
             found[klass.name] = destinations(
-                klass.queues or mix.queues, klass.namespace, ground.entries, mix.spread
+                klass.queues or mix.queues, klass.namespace, site.doors, mix.spread
             )
         except NoQueueError as error:
             problems.append(f"{mix.file}:{klass.line}: class {klass.name}: {error}")
     if problems:
-        raise MixError(problems)
+        raise ArrivalsError(problems)
     served = sum(
-        mean_replicas(k, mix.resource, ground.capacity) * k.units(k.shapes[0], mix.resource)
+        mean_replicas(k, mix.resource, site.capacity) * k.units(k.shapes[0], mix.resource)
         for k in mix.classes
         if k.nature == SERVICE
     )
-    made = offers(mix, ground.capacity, load, served, {name: len(ts) for name, ts in found.items()})
+    made = offers(mix, site.capacity, load, served, {name: len(ts) for name, ts in found.items()})
     plans = [_Plan(k, found[k.name], made.get(k.name, Offer())) for k in mix.classes]
-    problems = [p for plan in plans for p in _endless(plan, mix, ground, end)]
+    problems = [p for plan in plans for p in _endless(plan, mix, site, end)]
     expected = sum(_expected(plan, end) for plan in plans)
     if not problems and expected > MOST_JOBS:
         problems.append(
@@ -78,15 +80,26 @@ def _plans(mix: Mix, ground: Ground, end: int, load: float) -> list[_Plan]:
             "a shorter horizon or lower rates"
         )
     if problems:
-        raise MixError(problems)
+        raise ArrivalsError(problems)
     return plans
 
 
-def _endless(plan: _Plan, mix: Mix, ground: Ground, end: int) -> Iterator[str]:
+def _unknown(klass: Klass, mix: Mix, site: Site) -> Iterator[str]:
+    """Priority classes that have no value here."""
+    for one in klass.priorities:
+        if one.value is None and one.name and one.name not in site.priorities:
+            known = ", ".join(sorted(site.priorities)) or "none"
+            yield (
+                f"{mix.file}:{klass.line}: class {klass.name}: no priority class {one.name!r} is in sight (there "
+                f"are: {known}); write its value too, as in priority: {{class: {one.name}, value: 100}}"
+            )
+
+
+def _endless(plan: _Plan, mix: Mix, site: Site, end: int) -> Iterator[str]:
     klass = plan.klass
     where = f"{mix.file}:{klass.line}: class {klass.name}"
     if klass.nature == SERVICE:
-        if klass.replicas is not None and klass.replicas.share and not ground.capacity:
+        if klass.replicas is not None and klass.replicas.share and not site.capacity:
             yield (
                 f"{where}: its replicas are a share of the capacity in {mix.resource}, and nobody knows that; "
                 "give an inventory, or numbers of replicas"
@@ -102,18 +115,18 @@ def _expected(plan: _Plan, end: int) -> float:
     return min(by_rate, plan.offer.jobs) if plan.offer.jobs and by_rate else max(by_rate, plan.offer.jobs)
 
 
-def _batch(plan: _Plan, mix: Mix, ground: Ground, shelf: Shelf, seed: int, end: int) -> Iterator[Job]:
+def _batch(plan: _Plan, mix: Mix, site: Site, shelf: Shelf, seed: int, end: int) -> Iterator[Job]:
     klass, offer = plan.klass, plan.offer
     numbers = _split(offer.jobs, plan.targets, each=klass.each)
     for target, number in zip(plan.targets, numbers, strict=True):
         rate = offer.rate / len(plan.targets) if klass.each else offer.rate * target.weight
-        name = f"{target.entry.namespace}/{target.entry.queue}"
+        name = f"{target.door.namespace}/{target.door.queue}"
         draw = stream(seed, name, klass.name, "arrival")
         if offer.jobs and not number:
             continue
         gap = 1 / rate if rate else 0.0
         times = arrivals(klass.process, gap, number, end, draw, klass.curve)
-        yield from _jobs(klass, times, target, mix, ground, shelf, seed)
+        yield from _jobs(klass, times, target, mix, site, shelf, seed)
 
 
 def _split(jobs: int, to: Sequence[Destination], *, each: bool) -> list[int]:
@@ -127,19 +140,19 @@ def _split(jobs: int, to: Sequence[Destination], *, each: bool) -> list[int]:
 
 
 def _jobs(
-    klass: Klass, times: Sequence[int], target: Destination, mix: Mix, ground: Ground, shelf: Shelf, seed: int
+    klass: Klass, times: Sequence[int], target: Destination, mix: Mix, site: Site, shelf: Shelf, seed: int
 ) -> Iterator[Job]:
     """Jobs of one class in one queue. What is the same for all of them is worked out once."""
-    entry = target.entry
-    who = f"{entry.namespace}/{entry.queue}"
+    door = target.door
+    who = f"{door.namespace}/{door.queue}"
     lengths, shapes, starts, ranks = (
         stream(seed, who, klass.name, purpose) for purpose in ("duration", "shape", "startup", "priority")
     )
-    shown = entry.queue if entry.queue != entry.namespace else ""
-    stem = f"{entry.namespace}/{shown}{'.' if shown else ''}{klass.name}."
-    sets = [shelf.of(klass.name, klass.pods, shape, entry.levels) for shape in klass.shapes]
+    shown = door.queue if door.queue != door.namespace else ""
+    stem = f"{door.namespace}/{shown}{'.' if shown else ''}{klass.name}."
+    sets = [shelf.of(klass.name, klass.pods, shape, door.levels) for shape in klass.shapes]
     millis = [shape.milli for shape in klass.shapes]
-    priorities = [_priority(p, ground) for p in klass.priorities]
+    priorities = [_priority(p, site) for p in klass.priorities]
     origin = f"{mix.file}:{klass.line}"
     one_shape, one_priority = len(sets) == 1, len(priorities) == 1
     for number, time in enumerate(times):
@@ -147,7 +160,7 @@ def _jobs(
         rank, rank_name = priorities[0 if one_priority else int(klass.priority_odds.take(ranks))]
         yield Job(
             f"{stem}{number:06d}",
-            entry.queue,
+            door.queue,
             time,
             max(int(klass.duration.take(lengths) + 0.5), 1),
             sets[at],
@@ -166,25 +179,25 @@ def _jobs(
         )
 
 
-def _priority(priority: Priority, ground: Ground) -> tuple[int, str]:
-    value = ground.priorities.get(priority.name, 0) if priority.value is None else priority.value
+def _priority(priority: Priority, site: Site) -> tuple[int, str]:
+    value = site.priorities.get(priority.name, 0) if priority.value is None else priority.value
     return value, priority.name
 
 
-def _services(plan: _Plan, mix: Mix, ground: Ground, shelf: Shelf, end: int) -> Iterator[Job]:
+def _services(plan: _Plan, mix: Mix, site: Site, shelf: Shelf, end: int) -> Iterator[Job]:
     klass = plan.klass
-    mean = mean_replicas(klass, mix.resource, ground.capacity)
+    mean = mean_replicas(klass, mix.resource, site.capacity)
     for target in plan.targets:
-        entry = target.entry
-        shown = f"{entry.queue}." if entry.queue != entry.namespace else ""
-        stem = f"{entry.namespace}/{shown}{klass.name}."
-        sets = shelf.of(klass.name, klass.pods, klass.shapes[0], entry.levels)
-        rank, rank_name = _priority(klass.priorities[0], ground)
+        door = target.door
+        shown = f"{door.queue}." if door.queue != door.namespace else ""
+        stem = f"{door.namespace}/{shown}{klass.name}."
+        sets = shelf.of(klass.name, klass.pods, klass.shapes[0], door.levels)
+        rank, rank_name = _priority(klass.priorities[0], site)
         part = 1.0 if klass.each else target.weight
         for replica, turn, begin, length in replicas(klass, mean * part, part, end):
             yield Job(
                 f"{stem}{replica:04d}.{turn}",
-                entry.queue,
+                door.queue,
                 begin,
                 length,
                 sets,

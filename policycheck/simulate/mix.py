@@ -6,7 +6,7 @@ queue, class, purpose), so that a class or a queue that is added leaves the draw
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from policycheck.model.placement import Toleration
@@ -19,7 +19,7 @@ GPU = "nvidia.com/gpu"
 EVENLY, BY_GUARANTEE = "evenly", "guarantee"
 
 
-class Entry(NamedTuple):
+class Door(NamedTuple):
     """Where jobs can be sent: a queue that they name in their namespace, and the one behind it that holds
     quota, with what that is guaranteed of the principal resource and its topology levels, wide to tight.
 
@@ -34,21 +34,21 @@ class Entry(NamedTuple):
     serves: bool = True
 
 
-class Machine(NamedTuple):
+class Host(NamedTuple):
     """A node that can fail."""
 
     name: str
     labels: Mapping[str, str] = {}
 
 
-class Ground(NamedTuple):
+class Site(NamedTuple):
     """What a mix falls upon. ``capacity`` is in units of the principal resource, 0 when nobody knows;
     ``priorities`` are values by class name.
     """
 
-    entries: tuple[Entry, ...] = ()
+    doors: tuple[Door, ...] = ()
     capacity: int = 0
-    machines: tuple[Machine, ...] = ()
+    hosts: tuple[Host, ...] = ()
     priorities: Mapping[str, int] = {}
 
 
@@ -176,11 +176,4 @@ class Mix(NamedTuple):
     notes: tuple[str, ...] = ()  # what is assumed
     file: str = ""
     digest: str = ""
-
-
-class MixError(ValueError):
-    """The mix can not be read, or not be used here; ``problems`` are sentences with file, line, column."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+    text: bytes = b""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +17,15 @@ from policycheck.simulate.mix import (
     Failure,
     Klass,
     Mix,
-    MixError,
     Pods,
     Priority,
     Replicas,
     Shape,
-    Topology,
 )
+from policycheck.simulate.ourfile import OurFileError, Places, load
 from policycheck.simulate.period import PeriodError, parse
-from policycheck.source.document import DocumentId, Path
-from policycheck.source.spans import locate
-from policycheck.source.text import TextError
-from policycheck.source.yamldoc import load_values
+from policycheck.simulate.trouble import ArrivalsError
+from policycheck.source.document import Path
 
 if TYPE_CHECKING:
     from policycheck.simulate import mixmodel as shapes
@@ -39,9 +36,12 @@ Fetch = Callable[[str], bytes]
 def read(file: str, data: bytes, fetch: Fetch | None = None) -> Mix:
     """The mix in ``data``. ``fetch`` reads files that it names, relative to it; raises OSError.
 
-    Raises MixError with every problem as ``file:line:column: what was found, what is allowed``.
+    Raises ArrivalsError with every problem as ``file:line:column: what was found, what is allowed``.
     """
-    value = _value(file, data)
+    try:
+        value = load(file, data, "a mix")
+    except OurFileError as error:
+        raise ArrivalsError([str(error)]) from None
     from pydantic import ValidationError
 
     from policycheck.simulate.mixmodel import MixModel
@@ -53,51 +53,22 @@ def read(file: str, data: bytes, fetch: Fetch | None = None) -> Mix:
     except ValidationError as error:
         from policycheck.simulate.mixwords import problems
 
-        raise MixError(problems(error, MixModel, places.at)) from None
-    return _Reader(model, places, fetch).run(sha256(data).hexdigest())
+        raise ArrivalsError(problems(error, MixModel, places.at)) from None
+    return _Reader(model, places, fetch).run(sha256(data).hexdigest(), data)
 
 
-def _value(file: str, data: bytes) -> dict[str, Any]:
-    try:
-        values = load_values(file, data)
-    except TextError as error:
-        raise MixError([error.why if error.why.startswith(f"{file}:") else f"{file}: {error.why}"]) from None
-    if not values:
-        raise MixError([f"{file}:1:1: the file is empty; a mix has at least 'mix' (its name) and 'classes'"])
-    if len(values) > 1:
-        raise MixError([f"{file}:{values[1][0]}:1: a second document; a mix is one"])
-    line, value = values[0]
-    if not isinstance(value, dict):
-        raise MixError([f"{file}:{line}:1: a mix is a map of keys and values; found {type(value).__name__}"])
-    return value
-
-
-class _Places:
-    """Where things are written."""
-
-    def __init__(self, file: str, data: bytes, value: Mapping[str, Any]) -> None:
-        self.file = file
-        self._data = data
-        self._value = value
+class _Places(Places):
+    """Places in a mix: what a class does not say itself is looked for among the defaults."""
 
     def at(self, path: Path) -> str:
-        """``file:line:column`` of a path, or of the nearest thing above it that is written.
-
-        What a class does not say itself is looked for among the defaults.
-        """
+        """``file:line:column`` of a path."""
         if len(path) > 2 and path[0] == "classes" and isinstance(path[1], int):
-            own = self._value.get("classes")
+            own, defaults = self.value.get("classes"), self.value.get("defaults")
             kept = own[path[1]] if isinstance(own, list) and path[1] < len(own) else None
-            defaults = self._value.get("defaults")
             inherited = isinstance(kept, dict) and path[2] not in kept
             if inherited and isinstance(defaults, dict) and path[2] in defaults:
                 path = ("defaults", *path[2:])
-        span = locate(self._data, DocumentId(self.file), path, on_key=True).span
-        return f"{self.file}:{span.line}:{span.column}"
-
-    def line(self, path: Path) -> int:
-        """The line of a path."""
-        return locate(self._data, DocumentId(self.file), path).span.line
+        return super().at(path)
 
 
 def _with_defaults(value: dict[str, Any], places: _Places) -> dict[str, Any]:
@@ -107,7 +78,9 @@ def _with_defaults(value: dict[str, Any], places: _Places) -> dict[str, Any]:
         return value
     for key in ("name", "share", "jobs"):
         if key in defaults:
-            raise MixError([f"{places.at(('defaults', key))}: {key!r} is each class's own and no default"])
+            raise ArrivalsError(
+                [f"{places.at(('defaults', key))}: {key!r} is each class's own and no default"]
+            )
     return {**value, "classes": [{**defaults, **c} if isinstance(c, dict) else c for c in classes]}
 
 
@@ -124,7 +97,7 @@ class _Reader:
         self.first = DAYS.index(day) * 24 + int(hour[:2])
         self.files: dict[str, list[list[str]]] = {}
 
-    def run(self, digest: str) -> Mix:
+    def run(self, digest: str, text: bytes) -> Mix:
         model = self.model
         return Mix(
             model.mix,
@@ -146,6 +119,7 @@ class _Reader:
             tuple(f"assumed: {one}" for one in model.assumed),
             self.places.file,
             digest,
+            text,
         )
 
     def _class(self, number: int, one: shapes.ClassModel) -> Klass:
@@ -222,7 +196,9 @@ class _Reader:
         place = column
         if isinstance(place, str):
             if place not in rows[0]:
-                raise MixError([f"{where}: {file} has no column {column!r}; it has {', '.join(rows[0])}"])
+                raise ArrivalsError(
+                    [f"{where}: {file} has no column {column!r}; it has {', '.join(rows[0])}"]
+                )
             place = rows[0].index(place)
         found: list[int] = []
         for number, row in enumerate(rows[1:], start=2):
@@ -230,23 +206,23 @@ class _Reader:
                 found.append(parse(row[place]))
             except (PeriodError, IndexError) as error:
                 what = str(error) if isinstance(error, PeriodError) else f"there is no column {place + 1}"
-                raise MixError([f"{where}: {file}:{number}: {what}"]) from None
+                raise ArrivalsError([f"{where}: {file}:{number}: {what}"]) from None
         if not found:
-            raise MixError([f"{where}: {file} has no lines below its head"])
+            raise ArrivalsError([f"{where}: {file} has no lines below its head"])
         return found
 
     def _rows(self, file: str, where: str) -> list[list[str]]:
         if file not in self.files:
             if self.fetch is None:
-                raise MixError([f"{where}: files can not be read here; write the values out"])
+                raise ArrivalsError([f"{where}: files can not be read here; write the values out"])
             try:
                 text = self.fetch(file).decode("utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 why = getattr(error, "strerror", None) or error
-                raise MixError([f"{where}: {file} can not be read: {why}"]) from None
+                raise ArrivalsError([f"{where}: {file} can not be read: {why}"]) from None
             self.files[file] = [row for row in csv.reader(io.StringIO(text)) if row]
         if not self.files[file]:
-            raise MixError([f"{where}: {file} is empty"])
+            raise ArrivalsError([f"{where}: {file} is empty"])
         return self.files[file]
 
 
@@ -267,17 +243,12 @@ def _shapes(one: shapes.ClassModel) -> tuple[tuple[Shape, ...], fit.Choice]:
 
 
 def _pods(one: shapes.ClassModel) -> Pods:
-    topology = one.topology
     return Pods(
         one.requests,
         one.requests_per_gpu,
         one.node_selector,
         tuple(Toleration(t.key, t.operator, t.value, t.effect) for t in one.tolerations),
-        None
-        if topology is None
-        else Topology(
-            topology.mode, topology.level, topology.slice_level, topology.slice_size, topology.pods
-        ),
+        None if one.topology is None else one.topology.record(),
     )
 
 

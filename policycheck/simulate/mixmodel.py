@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from policycheck.model.amount import QuantityError, amount
 from policycheck.simulate.arrive import INTERVAL, PROCESSES, REPLAY, START
 from policycheck.simulate.curve import curve
+from policycheck.simulate.mix import Topology
 from policycheck.simulate.period import PeriodError, parse, rate
 
 _MOST_PODS = 100_000
@@ -201,6 +202,10 @@ class TopologyModel(BaseModel):
         if self.slice_level != "" and not self.slice_size:
             raise ValueError("'slice-level' needs a 'slice-size': pods in a slice")
         return self
+
+    def record(self) -> Topology:
+        """The request as the rest of the program has it."""
+        return Topology(self.mode, self.level, self.slice_level, self.slice_size, self.pods)
 
 
 class TolerationModel(BaseModel):

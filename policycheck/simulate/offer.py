@@ -8,7 +8,8 @@ from typing import NamedTuple
 from policycheck.simulate.arrive import REPLAY
 from policycheck.simulate.fit import choice
 from policycheck.simulate.job import SERVICE
-from policycheck.simulate.mix import Klass, Mix, MixError
+from policycheck.simulate.mix import Klass, Mix
+from policycheck.simulate.trouble import ArrivalsError
 
 
 class Offer(NamedTuple):
@@ -19,7 +20,7 @@ class Offer(NamedTuple):
 
 
 def fitting(mix: Mix, capacity: int, notes: list[str]) -> Mix:
-    """The mix without shapes larger than its ``largest`` share of the capacity. Raises MixError when a
+    """The mix without shapes larger than its ``largest`` share of the capacity. Raises ArrivalsError when a
     class has no shape left.
     """
     if not mix.largest or not capacity:
@@ -38,7 +39,7 @@ def fitting(mix: Mix, capacity: int, notes: list[str]) -> Mix:
                 f"{mix.resource}, more than the {bound:g} that 'largest: {mix.largest:g}' of {capacity:,} "
                 "allows; raise 'largest', or take the class out"
             )
-            raise MixError([what])
+            raise ArrivalsError([what])
         classes.append(_without(klass, kept))
         gone = len(klass.shapes) - len(kept)
         lost = 1 - sum(_odds(klass)[n] for n in kept)
@@ -67,7 +68,7 @@ def offers(
     """The offer of every batch class, by name.
 
     ``load`` (0: the mix's own) is of all work, of which services take ``served`` units in the mean;
-    ``queues`` is the number of queues of each class, for rates that count for each. Raises MixError when
+    ``queues`` is the number of queues of each class, for rates that count for each. Raises ArrivalsError when
     a load is asked for and nobody knows the capacity, or when there is no work to scale.
     """
     batch = [k for k in mix.classes if k.nature != SERVICE]
@@ -82,21 +83,21 @@ def offers(
             **{k.name: Offer(total * k.share, jobs.get(k.name, 0)) for k in sharing},
         }
     if not capacity:
-        raise MixError([_no_capacity(mix)])
+        raise ArrivalsError([_no_capacity(mix)])
     room = wanted * capacity - served
     settled = sum(fixed[k.name].rate * k.work(mix.resource) for k in batch if not k.share)
     movable = sum(k.share * k.work(mix.resource) for k in sharing)
     if movable > 0:
         each = (room - settled) / movable
         if each <= 0:
-            raise MixError([_no_room(mix, wanted, capacity, served + settled)])
+            raise ArrivalsError([_no_room(mix, wanted, capacity, served + settled)])
         return {**fixed, **{k.name: Offer(each * k.share) for k in sharing}}
     if settled <= 0:
-        raise MixError(
+        raise ArrivalsError(
             [f"{mix.file}: a load is asked for, and no class with a rate or a share asks for {mix.resource}"]
         )
     if room <= 0:
-        raise MixError([_no_room(mix, wanted, capacity, served)])
+        raise ArrivalsError([_no_room(mix, wanted, capacity, served)])
     factor = room / settled
     return {name: offer._replace(rate=offer.rate * factor) for name, offer in fixed.items()}
 

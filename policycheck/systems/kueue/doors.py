@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from policycheck.model.amount import add
 from policycheck.model.inventory import Inventory
-from policycheck.simulate.mix import Entry
+from policycheck.simulate.mix import Door
 from policycheck.systems.kueue.model import ClusterQueue, KueueObjects, ResourceGroup
 
 
-def entries(objects: KueueObjects, resource: str) -> tuple[Entry, ...]:
+def doors(objects: KueueObjects, resource: str) -> tuple[Door, ...]:
     """Every LocalQueue that leads to a ClusterQueue, by namespace and name; amounts are of ``resource``."""
     found = []
     for (namespace, name), local in sorted(objects.local_queues.items()):
@@ -17,7 +17,7 @@ def entries(objects: KueueObjects, resource: str) -> tuple[Entry, ...]:
             serves = any(resource in group.covered for group in queue.groups)
             promised = nominal(queue.groups, resource)
             levels = levels_of(queue, objects, resource)
-            found.append(Entry(namespace, name, queue.name, promised, levels, serves))
+            found.append(Door(namespace, name, queue.name, promised, levels, serves))
     return tuple(found)
 
 
