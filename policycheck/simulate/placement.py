@@ -258,16 +258,23 @@ class Ground:
 
     # What changes
 
-    def put(self, n: int, load: Load, pick: str = "best", draw: int = 0) -> Taken | None:
+    def put(
+        self,
+        n: int,
+        load: Load,
+        pick: str = "best",
+        draw: int = 0,
+        way: tuple[Devices, Taken] | None = None,
+    ) -> Taken | None:
         """Put one pod on node ``n``: what it took of the devices. None, and nothing changes, when the cards
-        have no room; whether the counted amounts do is the caller's to ask.
+        have no room; whether the counted amounts do is the caller's to ask. ``way`` is one of device.ways.
         """
         kind, free, devices = self._t.rows[self.state[n]]
         taken: Taken = ()
         if load.ask is not None:
             part = self._part(kind, load)
             if part is not None:
-                got = take(self._t.devices[devices], part[0], pick, draw)
+                got = way or take(self._t.devices[devices], part[0], pick, draw)
                 if got is None:
                     return None
                 devices, taken = self._t.cards(got[0]), got[1]
