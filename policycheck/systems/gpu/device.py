@@ -117,6 +117,8 @@ def _offered(found: Accelerators, amounts: Mapping[str, int], notes: list[str]) 
         else:
             model = found.model if resource == found.resource else ""
             cards += [Card(_kind(model, whole=resource))] * min(units, _MOST + 1)
+            if resource == found.resource and not found.sharing and not found.physical.is_exact:
+                notes.append(f"{units} {resource} are counted as whole cards: {found.physical.why}")
             if found.sharing == "vgpu":
                 notes.append(f"{units} {resource} are virtual: each counts as a card of its own")
     if not laid:
@@ -202,7 +204,8 @@ def _laid_out(
     if len(families) > 1:
         notes.append(f"the product does not say which card it is: the geometry of {family.name} is taken")
     numbers = _numbers(family, laid, behind)
-    if len(laid) > 1 or len(numbers) > 1:
+    is_full = all(held == {p: family.profiles[p].most} for held in numbers for p in laid)
+    if not is_full and len(numbers) > 1:
         notes.append(f"which slices are on which card is not known: laid out on {len(numbers)} cards")
     if behind.high is not None and len(numbers) > behind.high:
         notes.append(f"the slices need {len(numbers)} cards where {behind.high} are told of")
