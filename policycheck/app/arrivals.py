@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from policycheck import data
+from policycheck.digest import sha256
+from policycheck.simulate.job import Arrivals
 from policycheck.simulate.mix import Host, Mix, Site
+from policycheck.simulate.trace import Trace
+from policycheck.simulate.tracesetting import TraceSetting
 from policycheck.simulate.trouble import ArrivalsError
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Sources
     from policycheck.model.cluster import Cluster
-    from policycheck.simulate.job import Arrivals
 
 Read = Callable[[str], bytes]
 
 
 class Offering(NamedTuple):
-    """What the user asks to arrive. Times in ms; 0 leaves them to the mix."""
+    """What the user asks to arrive: a mix or a trace, beside what the manifests hold. Times in ms.
+
+    ``horizon`` and ``load`` of 0 leave them to the mix. ``manifests``: the batch jobs of the manifests too,
+    which a mix or a trace else stands in for; their services always run. ``usual``: how long jobs of
+    manifests run that do not say it (0: an hour).
+    """
 
     mix: Mix | None = None
+    trace: Trace | None = None
+    setting: TraceSetting = TraceSetting()
     seed: int = 1
     horizon: int = 0
     load: float = 0.0
+    manifests: bool = False
+    usual: int = 0
 
 
 def presets() -> tuple[str, ...]:
@@ -122,9 +138,118 @@ def site(cluster: Cluster, resource: str) -> tuple[Site, str]:
 
 def arrivals(cluster: Cluster, offering: Offering) -> Arrivals:
     """Everything that arrives in a linked cluster. Raises ArrivalsError for what can not be."""
+    parts = [_of_manifests(cluster, offering)]
+    if offering.mix is not None and any(k.arrives for k in offering.mix.classes):
+        parts.append(_of_mix(cluster, offering.mix, offering))
+    if offering.trace is not None:
+        parts.append(_of_trace(cluster, offering.trace, offering))
+    return joined([part for part in parts if part.jobs or part.notes] or parts)
+
+
+def joined(parts: Sequence[Arrivals]) -> Arrivals:
+    """Several arrivals as one. Raises ArrivalsError when two jobs have one id."""
+    if len(parts) == 1:
+        return parts[0]
+    jobs = sorted((job for part in parts for job in part.jobs), key=lambda job: (job.submit, job.id))
+    names = Counter(job.id for job in jobs)
+    twice = [job for job in jobs if names[job.id] > 1]
+    if twice:
+        places = " and ".join(job.origin for job in twice if job.id == twice[0].id)
+        raise ArrivalsError([f"two jobs are called {twice[0].id}: {places}; give one another name"])
+    return Arrivals(
+        tuple(jobs),
+        tuple(change for part in parts for change in part.nodes),
+        max(part.horizon for part in parts),
+        " and ".join(part.source for part in parts),
+        sha256("".join(part.digest for part in parts).encode()).hexdigest(),
+        tuple(note for part in parts for note in part.notes),
+    )
+
+
+def _of_manifests(cluster: Cluster, offering: Offering) -> Arrivals:
+    from policycheck.systems.kueue.written import ASSUMED, Usual, written
+
+    classes = offering.mix.classes if offering.mix is not None else ()
+    replaced = offering.trace is not None or any(k.arrives for k in classes)
+    only = replaced and not offering.manifests
+    found = written(cluster, offering.seed, Usual(classes, offering.usual or ASSUMED, only))
+    notes = list(found.notes)
+    if only and found.jobs:
+        notes.append(f"{len(found.jobs)} services of the manifests run beside what arrives")
+    digest = sha256(repr([(j.id, j.origin) for j in found.jobs]).encode()).hexdigest() if found.jobs else ""
+    return Arrivals(found.jobs, (), offering.horizon, "manifests", digest, tuple(notes))
+
+
+def _of_mix(cluster: Cluster, mix: Mix, offering: Offering) -> Arrivals:
     from policycheck.simulate.generate import generate
 
-    mix = offering.mix
-    assert mix is not None  # noqa: S101
-    place, _ = site(cluster, mix.resource)
-    return generate(mix, place, offering.seed, horizon=offering.horizon, load=offering.load)
+    mix = mix._replace(resource=mix.resource or _principal(cluster))
+    place, whence = site(cluster, mix.resource)
+    made = generate(mix, place, offering.seed, horizon=offering.horizon, load=offering.load)
+    load = offering.load or mix.load
+    if not load:
+        return made
+    note = f"the load is {load:.0%} of {place.capacity:,} {mix.resource}, which is what {whence} have"
+    return made._replace(notes=(note, *made.notes))
+
+
+def _of_trace(cluster: Cluster, trace: Trace, offering: Offering) -> Arrivals:
+    from policycheck.simulate.replay import replay
+
+    resource = offering.setting.resource or _principal(cluster)
+    place, _ = site(cluster, resource)
+    return replay(trace, place, resource, offering.seed, offering.setting.replaying, horizon=offering.horizon)
+
+
+def _principal(cluster: Cluster) -> str:
+    """The accelerator that queues have quota in."""
+    from policycheck.systems.kueue.checks.common import state
+    from policycheck.systems.kueue.drive.facts import principal
+
+    return principal(state(cluster).objects)
+
+
+def load_trace(name: str, read: Read, setting: TraceSetting | None = None) -> tuple[Trace, TraceSetting]:
+    """A CSV file, gzipped or not, with the settings given, or those in ``NAME.yaml`` beside it.
+
+    Raises ArrivalsError.
+    """
+    from policycheck.simulate.trace import BY_ARRIVAL
+    from policycheck.simulate.tracefile import read as read_trace
+
+    chosen = trace_setting(name, read) if setting is None else setting
+    if chosen.replaying.order == BY_ARRIVAL:  # how long they ran says nothing there
+        chosen = chosen._replace(reading=chosen.reading._replace(never_ran=True))
+    return read_trace(name, _lines(name, read), chosen.reading), chosen
+
+
+def trace_setting(name: str, read: Read) -> TraceSetting:
+    """The settings beside a trace; the defaults when there are none. Raises ArrivalsError."""
+    from policycheck.simulate.tracesetting import read as read_setting
+
+    beside = f"{name}.yaml"
+    try:
+        text = read(beside)
+    except OSError:
+        return TraceSetting()
+    return read_setting(beside, text)
+
+
+def _lines(name: str, read: Read) -> Iterator[bytes]:
+    """The lines of a file. One on disk is not read as a whole: a trace may be long."""
+    try:
+        with _opened(name, read) as file:
+            yield from file
+    except OSError as error:  # BadGzipFile is one
+        raise ArrivalsError([f"{name}: can not be read: {error.strerror or error}"]) from None
+    except (EOFError, zlib.error) as error:
+        raise ArrivalsError([f"{name}: the gzipped text is broken: {error}; copy the file again"]) from None
+
+
+def _opened(name: str, read: Read) -> IO[bytes]:
+    file: IO[bytes] = open(name, "rb") if os.path.isfile(name) else io.BytesIO(read(name))  # noqa: PTH113, PTH123, SIM115
+    if file.read(2) == b"\x1f\x8b":
+        file.seek(0)
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    file.seek(0)
+    return file

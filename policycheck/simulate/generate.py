@@ -39,6 +39,7 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
     """
     notes = list(mix.notes)
     end = horizon or mix.horizon
+    mix = mix._replace(classes=tuple(k for k in mix.classes if k.arrives))
     mix = fitting(mix, site.capacity, notes)
     plans = _plans(mix, site, end, load)
     shelf = Shelf(mix.resource)

@@ -100,6 +100,16 @@ class Replicas(NamedTuple):
     period: int = 300_000
 
 
+class Match(NamedTuple):
+    """Workloads of manifests that a class tells the run times of: those with all the labels, of one of the
+    kinds and in one of the queues (patterns); () is any.
+    """
+
+    labels: Mapping[str, str] = {}
+    kinds: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+
+
 class Klass(NamedTuple):
     """One class of jobs. Of ``rate`` (jobs in a ms), ``share`` and ``jobs`` (a number) one or two say how
     many there are, over all its queues or, with ``each``, in every one of them.
@@ -126,9 +136,15 @@ class Klass(NamedTuple):
     startup: Spread = Constant(0)
     limit: int = 0
     replicas: Replicas | None = None
+    match: Match | None = None  # without share, rate and jobs nothing arrives by it but what is matched
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     line: int = 0
+
+    @property
+    def arrives(self) -> bool:
+        """Whether jobs of the class come by themselves."""
+        return self.replicas is not None or bool(self.rate or self.share or self.jobs or self.process.times)
 
     def work(self, resource: str) -> float:
         """Units of ``resource`` times ms that one job asks for, in the mean."""

@@ -16,6 +16,7 @@ from policycheck.simulate.curve import FLAT, Curve, curve
 from policycheck.simulate.mix import (
     Failure,
     Klass,
+    Match,
     Mix,
     Pods,
     Priority,
@@ -29,6 +30,7 @@ from policycheck.source.document import Path
 
 if TYPE_CHECKING:
     from policycheck.simulate import mixmodel as shapes
+    from policycheck.simulate import mixpart as parts
 
 Fetch = Callable[[str], bytes]
 
@@ -154,22 +156,23 @@ class _Reader:
             self._spread(one.startup, (*at, "startup")),
             one.limit,
             _replicas(one.replicas),
+            None if one.match is None else _match(one.match),
             one.labels,
             one.annotations,
             self.places.line(at),
         )
 
-    def _curve(self, own: shapes.CurveModel | None) -> Curve:
+    def _curve(self, own: parts.CurveModel | None) -> Curve:
         chosen = self.model.curve if own is None else own
         return curve(chosen.daily, chosen.weekly, self.first) if chosen.daily or chosen.weekly else FLAT
 
-    def _times(self, arrival: shapes.ArrivalModel, at: Path) -> tuple[int, ...]:
+    def _times(self, arrival: parts.ArrivalModel, at: Path) -> tuple[int, ...]:
         if arrival.process != REPLAY:
             return ()
         read = self._column(arrival.file, arrival.column, (*at, "file")) if arrival.file else arrival.times
         return tuple(sorted(read))
 
-    def _spread(self, one: shapes.SpreadModel, at: Path) -> fit.Spread:
+    def _spread(self, one: parts.SpreadModel, at: Path) -> fit.Spread:
         most = fit.UNBOUNDED if one.most is None else float(one.most)
         if one.mean is not None and one.median is not None:
             return fit.fitted(one.mean, one.median, one.least, most)
@@ -252,5 +255,9 @@ def _pods(one: shapes.ClassModel) -> Pods:
     )
 
 
-def _replicas(one: shapes.ReplicasModel | None) -> Replicas | None:
+def _match(one: parts.MatchModel) -> Match:
+    return Match(one.labels, tuple(one.kinds), tuple(one.queues))
+
+
+def _replicas(one: parts.ReplicasModel | None) -> Replicas | None:
     return None if one is None else Replicas(one.least, one.most or 0, one.share or 0.0, one.period)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from policycheck.simulate.column import NAMES
-from policycheck.simulate.mixmodel import Period, Shape, TopologyModel, Whole
+from policycheck.simulate.mixpart import Period, Shape, TopologyModel, Whole
 
 
 class TraceModel(BaseModel):
