@@ -77,6 +77,8 @@ _EVENT = _object(
         "create": _list(WORKLOAD),
         "finish": _list(TEXT),
         "delete": _list(TEXT),
+        "stop": _list(TEXT),
+        "resume": _list(TEXT),
     }
 )
 _PLACED = _object(
@@ -226,6 +228,7 @@ def shape_of(kin: str) -> Shape:
             "suite": Shape("text", required=True),
             "name": Shape("text", required=True),
             "now": TIME,
+            "version": TEXT,
             "featureGates": _map(FLAG),
             "configuration": _SHORT,
             "objects": _list(OBJECT),

@@ -16,6 +16,9 @@ from policycheck.systems.kueue.scheduler.run import Event
 from policycheck.systems.kueue.scheduler.run import until_stable as run_until_stable
 from policycheck.systems.kueue.scheduler.session import Session
 
+# Events of our own beside the recorded ones: queues are held, their workloads drained, or opened again.
+_POLICIES = {"stop": "HoldAndDrain", "resume": "None"}
+
 
 def granted(grant: Grant | None) -> dict[str, Any]:
     """An admission in the form of the API."""
@@ -133,9 +136,14 @@ def until_stable(case: Case) -> Answer:
 def _event(found: Mapping[str, Any]) -> Event:
     created = [read.workload(mapping(w), []) for w in items(found.get("create"))]
     gone = [text(w) for key in ("finish", "delete") for w in items(found.get(key))]
+    policies = [(text(q), p) for key, p in _POLICIES.items() for q in items(found.get(key))]
 
     def happen(session: Session) -> None:
         session.release(gone)
+        for queue, policy in policies:
+            session.stop(queue, policy, session.now)
+        if policies:
+            session.settle()
         session.offer(created)
 
     return happen

@@ -17,7 +17,7 @@ from policycheck.systems.kueue.scheduler.compile import compile_session
 from policycheck.systems.kueue.scheduler.limits import LimitRule
 from policycheck.systems.kueue.scheduler.moment import moment
 from policycheck.systems.kueue.scheduler.session import Session
-from policycheck.systems.kueue.target import LATEST, Target
+from policycheck.systems.kueue.target import LATEST, Target, TargetError, parse_version
 
 
 class World(NamedTuple):
@@ -54,8 +54,13 @@ def _strategy(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def target(case: Case) -> Target:
-    """The version that was recorded, with the case's gates."""
-    return Target(LATEST, {str(k): v is True for k, v in mapping(case.get("featureGates")).items()}, False)
+    """The version that was recorded, or that the case names, with the case's gates."""
+    said = text(case.get("version"))
+    try:
+        version = parse_version(said) if said else LATEST
+    except TargetError as error:
+        raise UnsupportedError(f"version: {error}") from error
+    return Target(version, {str(k): v is True for k, v in mapping(case.get("featureGates")).items()}, False)
 
 
 def amounts(raw: object) -> list[tuple[tuple[str, str], int]]:

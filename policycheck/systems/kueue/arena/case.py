@@ -1,0 +1,115 @@
+"""Scenarios as recorded situations, so that ``simulate --case`` comes to the same end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policycheck.certify.arena import FINISH, RESUME, STOP, SUBMIT, Scenario
+from policycheck.model.capacity import expand
+from policycheck.model.cluster import Cluster
+from policycheck.model.origin import ObjectKey
+from policycheck.systems.kueue.arena import write
+from policycheck.systems.kueue.arena.entrance import SPACE, Entrance
+from policycheck.systems.kueue.model import GROUP
+from policycheck.systems.kueue.opening import Opening
+
+Value = dict[str, Any]
+_SHARED = ("Cohort", "ResourceFlavor", "Topology", "AdmissionCheck", "WorkloadPriorityClass")
+
+
+class Casing:
+    """Writes situations of one scope. Only what the queues of a scenario can reach is in them."""
+
+    def __init__(self, cluster: Cluster, opening: Opening, doors: Mapping[str, Entrance]) -> None:
+        self._cluster, self._opening, self._doors = cluster, opening, doors
+
+    def write(self, scenario: Scenario, name: str, queues: Sequence[str]) -> Value:
+        """The situation; ``queues`` are those that can matter to each other."""
+        target = self._opening.target
+        events: dict[int, Value] = {}
+        for move in scenario.moves:
+            event = events.setdefault(move.cycle, {"cycle": move.cycle})
+            if move.what == SUBMIT:
+                event.setdefault("create", []).extend(
+                    write.workload(ask, self._doors[ask.queue].namespace, self._doors[ask.queue].name)
+                    for ask in move.asks
+                )
+            elif move.what == FINISH:
+                homes = {ask.name: self._doors[ask.queue].namespace for ask in scenario.asks}
+                event.setdefault("finish", []).extend(f"{homes[n]}/{n}" for n in move.names if n in homes)
+            elif move.what in (STOP, RESUME):
+                event.setdefault(move.what, []).extend(move.names)
+        return {
+            "suite": "certify",
+            "name": name,
+            "now": write.time_of(86_399),
+            "version": ".".join(map(str, target.version)),
+            "featureGates": dict(sorted(target.gates.items())),
+            "configuration": {**self._configuration(), "maxCycles": scenario.cycles},
+            "objects": self._objects(scenario, queues),
+            "events": [events[cycle] for cycle in sorted(events)],
+        }
+
+    def _configuration(self) -> Value:
+        known = self._cluster.index.of_kind("config.kueue.x-k8s.io", "Configuration")
+        raw: Mapping[str, Any] = known[0][1].facts.value if known else {}
+        made: Value = {key: raw[key] for key in ("fairSharing", "admissionFairSharing") if raw.get(key)}
+        resources = raw.get("resources")
+        if isinstance(resources, Mapping):
+            kept = {
+                k: v
+                for k, v in resources.items()
+                if k in ("transformations", "excludeResourcePrefixes", "deviceClassMappings")
+            }
+            if kept:
+                made["resources"] = kept
+            if resources.get("quotaCheckStrategy"):
+                made["quotaCheckStrategy"] = resources["quotaCheckStrategy"]
+        return made
+
+    def _objects(self, scenario: Scenario, queues: Sequence[str]) -> list[Value]:
+        found: list[Value] = []
+        doors = {name: self._doors[name] for name in queues}
+        spaces = {door.namespace for door in doors.values()}
+        found += write.namespaces(self._opening.namespaces, spaces)
+        for kind in _SHARED:
+            found += [dict(e.facts.value) for _, e in self._cluster.index.of_kind(GROUP, kind)]
+        for name in queues:
+            entry = self._cluster.index.first(ObjectKey(GROUP, "ClusterQueue", "", name))
+            if entry is None:
+                continue
+            value = dict(entry.facts.value)
+            if doors[name].made:
+                value["spec"] = {**value["spec"], "namespaceSelector": {}}
+            found += [value, self._door(name, doors[name])]
+        for key, entry in self._cluster.index.of_kind("", "LimitRange"):
+            if key.namespace in spaces:
+                found.append(dict(entry.facts.value))
+        return [*found, *self._nodes(scenario)]
+
+    def _door(self, queue: str, door: Entrance) -> Value:
+        entry = self._cluster.index.first(ObjectKey(GROUP, "LocalQueue", door.namespace, door.name))
+        if not door.made and entry is not None:
+            return dict(entry.facts.value)
+        return {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "LocalQueue",
+            "metadata": {"name": door.name, "namespace": SPACE},
+            "spec": {"clusterQueue": queue},
+        }
+
+    def _nodes(self, scenario: Scenario) -> list[Value]:
+        """Nodes matter only where Kueue chooses them."""
+        objects = self._opening.objects
+        if self._opening.nodes is None or not any(f.topology for f in objects.flavors.values()):
+            return []
+        lost = list(scenario.lost)
+        found = []
+        for record in self._opening.nodes:
+            for one in expand(record):
+                if record.name in lost:
+                    lost.remove(record.name)
+                elif one.machines:
+                    found.append(write.node(one))
+        return found

@@ -1,0 +1,65 @@
+"""Whether workloads with quota find nodes: those that Kueue does not place itself go through the default
+scheduler, those that it places take their nodes from the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from policycheck.certify.arena import Ask
+from policycheck.model.inventory import Node
+from policycheck.model.workload import PodSet
+from policycheck.simulate.placer import Set
+from policycheck.simulate.scheduler import Grant, SetGrant
+from policycheck.systems.core.scheduler.placer import NodePlacer
+from policycheck.systems.gpu.device import devices_of
+from policycheck.systems.kueue.model import KueueObjects
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+class Floor:
+    """The nodes of a scope with nothing of an attack on them. Asking leaves it as it is."""
+
+    def __init__(self, placer: NodePlacer, objects: KueueObjects) -> None:
+        self._placer, self._objects = placer, objects
+
+    def unplaced(self, held: Iterable[tuple[Ask, Grant]]) -> dict[str, str]:
+        """Why pods of a workload wait, for every workload of which some do."""
+        placer = self._placer.fork()
+        found = {}
+        for ask, grant in held:
+            sets = [s for s in self._sets(ask, grant) if s is not None]
+            placed = placer.place(ask.name, sets, 0)
+            waiting = [s for s in placed.sets if s.waiting]
+            if waiting:
+                pods = sum(s.waiting for s in waiting)
+                found[ask.name] = f"{pods} of {sum(s.pods for s in sets)} pods wait: {waiting[0].why}"
+        return found
+
+    def _sets(self, ask: Ask, grant: Grant) -> Iterable[Set | None]:
+        given = {one.name: one for one in grant.sets}
+        for spec in ask.shape.pod_sets:
+            one = given.get(spec.name or "main") or (grant.sets[0] if len(grant.sets) == 1 else None)
+            yield None if one is None else self._set(spec, one)
+
+    def _set(self, spec: PodSet, given: SetGrant) -> Set:
+        """The podset as Kueue starts it: with the labels and tolerations of its flavors."""
+        selector, tolerations = dict(spec.node_selector), spec.tolerations
+        for name in dict.fromkeys(given.flavors.values()):
+            flavor = self._objects.flavors.get(name)
+            if flavor is not None:
+                selector.update(flavor.node_labels)
+                tolerations = (*tolerations, *flavor.tolerations)
+        changed = spec._replace(pods=given.pods, node_selector=selector, tolerations=tolerations)
+        fixed: tuple[tuple[str, int], ...] = ()
+        if given.placement is not None and given.placement[0][-1:] == (_HOSTNAME,):
+            fixed = tuple((values[-1], pods) for values, pods in given.placement[1])
+        return Set(changed, given.pods, fixed=fixed)
+
+
+def floor(nodes: Sequence[Node] | None, objects: KueueObjects) -> Floor | None:
+    """The nodes as a floor; None when they are not all known, or one does not say what it has."""
+    if nodes is None or any(node.allocatable is None for node in nodes):
+        return None
+    return Floor(NodePlacer(nodes, devices_of=devices_of), objects)

@@ -1,0 +1,309 @@
+"""A scope of Kueue in which promises are attacked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from policycheck.certify.arena import (
+    FINISH,
+    RESUME,
+    STOP,
+    SUBMIT,
+    Ask,
+    Enforcement,
+    Happened,
+    Ladder,
+    Move,
+    Scenario,
+    Story,
+    Timing,
+)
+from policycheck.certify.promise import Shape
+from policycheck.model.cluster import Cluster
+from policycheck.model.inventory import Inventory, Node
+from policycheck.simulate.scheduler import Grant
+from policycheck.systems.core.link import CoreState
+from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue import read
+from policycheck.systems.kueue.arena import write
+from policycheck.systems.kueue.arena.case import Casing
+from policycheck.systems.kueue.arena.entrance import Entrance, entrances
+from policycheck.systems.kueue.arena.floor import Floor, floor
+from policycheck.systems.kueue.arena.ladder import rungs
+from policycheck.systems.kueue.arena.worth import enforcement, timing
+from policycheck.systems.kueue.drive.facts import principal
+from policycheck.systems.kueue.link import MULTIKUEUE
+from policycheck.systems.kueue.model import KueueWorkload
+from policycheck.systems.kueue.opening import Opening
+from policycheck.systems.kueue.rights import KueueRights
+from policycheck.systems.kueue.scheduler.moment import NANOS, moment
+from policycheck.systems.kueue.scheduler.run import Event, Run, until_stable
+from policycheck.systems.kueue.scheduler.session import Session
+from policycheck.systems.kueue.state import KueueState, quotas
+
+_START = moment(write.time_of(86_399)) + NANOS
+
+
+class KueueArena:
+    """Implements certify.arena.Arena. ``check_delays`` bound admission checks, in ms by name."""
+
+    def __init__(
+        self, cluster: Cluster, opening: Opening, check_delays: Mapping[str, int] | None = None
+    ) -> None:
+        state = cluster.systems["kueue"]
+        assert isinstance(state, KueueState)  # noqa: S101 - an opening was made of it
+        core = cluster.systems.get("core")
+        self.scope = cluster.scope
+        self.opening = opening
+        self.rights = KueueRights(opening.objects, opening.target)
+        self.inventory: Inventory = cluster.inventory
+        self.classes = {name: c.value for name, c in sorted(opening.objects.priority_classes.items())}
+        self._core = core if isinstance(core, CoreState) else CoreState()
+        self.pod_classes = {name: c.value for name, c in sorted(self._core.priority_classes.items())}
+        self._state, self._delays = state, dict(check_delays or {})
+        self._ambiguous = cluster.ambiguous
+        objects, self._doors = entrances(opening.objects, opening.namespaces)
+        self._opening = opening._replace(objects=objects, now=_START)
+        self.accelerators = _accelerators(opening)
+        self._sessions: dict[tuple[str, ...], Session] = {}
+        self._floors: dict[tuple[str, ...], Floor | None] = {}
+        self._made: dict[Ask, KueueWorkload] = {}
+        self._casing = Casing(cluster, self._opening, self._doors)
+        self.plays = 0
+        self.notes = tuple(self._notes())
+
+    def _notes(self) -> Iterable[str]:
+        made = sorted(name for name, door in self._doors.items() if door.made)
+        if made:
+            yield f"no LocalQueue in sight leads to {', '.join(made)}; they are attacked as if one did"
+        if self._opening.nodes is None:
+            yield (
+                "nodes are not all known (no inventory, or pools that grow on demand): "
+                "whether pods find a node is not decided"
+            )
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def queues(self) -> list[str]:
+        """All ClusterQueues."""
+        return sorted(self.opening.objects.cluster_queues)
+
+    def peers(self, queue: str) -> list[str]:
+        """Queues of the same tree."""
+        tree = self._state.tree(queue)
+        return [name for name in tree.queues if name != queue] if tree is not None else []
+
+    def inapplicable(self, queue: str) -> str:
+        """Why nothing can be certified here."""
+        config = self.opening.objects.cluster_queues[queue]
+        for rule in config.checks:
+            check = self.opening.objects.checks.get(rule.name)
+            if check is not None and check.controller == MULTIKUEUE:
+                return f"admission check {rule.name} sends its workloads to other clusters (MultiKueue)"
+        return ""
+
+    def unclear(self, queue: str) -> str:
+        """Why nothing can be known here: what several documents define differently, or a circle of cohorts."""
+        tree = self._state.tree(queue)
+        if tree is None:
+            return ""
+        if tree.ambiguous:
+            return f"{', '.join(map(str, tree.ambiguous))} defined differently in several documents"
+        return f"cohorts in a circle: {', '.join(tree.cycle)}" if tree.cycle else ""
+
+    def shapes(self, queue: str) -> list[Shape]:
+        """Shapes of the workloads in sight, each once."""
+        found: dict[object, Shape] = {}
+        objects = self.opening.objects
+        for (namespace, name), one in sorted(objects.workloads.items()):
+            local = objects.local_queues.get((namespace, one.queue))
+            if local is None or local.cluster_queue != queue or one.finished:
+                continue
+            made = Shape(
+                f"{namespace}/{name}",
+                one.pod_sets,
+                one.priority_class,
+                one.priority,
+                (one.max_execution_seconds or 0) * 1000,
+                str(one.source) if one.source is not None else f"Workload {name}",
+            )
+            found.setdefault(repr((made.pod_sets, made.priority, made.limit)), made)
+        return list(found.values())
+
+    def enforcement(self, queue: str, flavor: str, resource: str, at: int) -> Enforcement:
+        """What the queue can take back at priority ``at``, if others borrow as high as classes go."""
+        rivals = [*self.classes.values(), 0] if self.peers(queue) else []
+        return enforcement(self.opening.objects, self.rights, queue, (flavor, resource), at, rivals)
+
+    def timing(self, queue: str) -> Timing:
+        """What it waits for at worst."""
+        others = [shape for name in (queue, *self.peers(queue)) for shape in self.shapes(name)]
+        return timing(self.opening, self.opening.objects.cluster_queues[queue], others, self._delays)
+
+    def ladder(self) -> list[Ladder]:
+        """Pod priority among the classes in use."""
+        return rungs(self._core)
+
+    def hosts(self, flavor: str) -> frozenset[str]:
+        """Nodes with the flavor's labels."""
+        found = self.opening.objects.flavors.get(flavor)
+        if found is None:
+            return frozenset()
+        wanted = found.node_labels.items()
+        return frozenset(n.name for n in self.inventory.nodes if all(n.labels.get(k) == v for k, v in wanted))
+
+    def nominal(self, queue: str) -> Mapping[tuple[str, str], int]:
+        """The queue's own quota by (flavor, resource)."""
+        config = self.opening.objects.cluster_queues[queue]
+        return {pair: quota.nominal for pair, quota in quotas(config.groups).items()}
+
+    # -- playing --------------------------------------------------------------------------------
+
+    def play(self, scenario: Scenario) -> Story:
+        """Cycle after cycle until nothing changes, a state repeats, or the bound is reached."""
+        self.plays += 1
+        session = self._session(scenario.lost).fork()
+        stopped: list[Happened] = []
+        events: dict[int, list[Event]] = {}
+        for move in scenario.moves:
+            events.setdefault(move.cycle, []).append(self._event(move, stopped))
+        run = until_stable(session, _START, scenario.cycles, events, stop_at_loop=True)
+        holding = {self._name(name): grant for name, grant in session.holding().items()}
+        waiting = {self._name(w.workload): w.reason or w.implied or "" for w in session.waiting()}
+        happened = tuple(
+            sorted([*stopped, *self._happened(run)], key=lambda h: (h.cycle, h.what != "evicted"))
+        )
+        return Story(
+            happened,
+            holding,
+            waiting,
+            self._unplaced(scenario, holding, happened),
+            run.loop.period if run.loop is not None and not run.converged else 0,
+            run.ran,
+        )
+
+    def _session(self, lost: tuple[str, ...]) -> Session:
+        key = tuple(sorted(set(lost)))
+        found = self._sessions.get(key)
+        if found is None:
+            opening = self._opening
+            if key and opening.nodes is not None:
+                opening = opening._replace(nodes=_without(opening.nodes, key))
+            found = self._sessions[key] = opening.session()
+        return found
+
+    def _event(self, move: Move, stopped: list[Happened]) -> Callable[[Session], None]:
+        made = [self._workload(ask) for ask in move.asks]
+        names = self._ids(move.names)
+
+        def happen(session: Session) -> None:
+            if move.what == SUBMIT:
+                session.offer(made)
+            elif move.what == FINISH:
+                session.release([name for name in names if name in session.items])
+            elif move.what in (STOP, RESUME):
+                policy = "HoldAndDrain" if move.what == STOP else "None"
+                for queue in move.names:
+                    turns = session.stop(queue, policy, session.now)
+                    stopped.extend(
+                        Happened(move.cycle, "evicted", self._name(turn.workload), queue, turn.reason)
+                        for turn in turns
+                    )
+                session.settle()
+
+        return happen
+
+    def _ids(self, names: Iterable[str]) -> list[str]:
+        spaces = sorted({door.namespace for door in self._doors.values()})
+        return [f"{space}/{name}" for name in names for space in spaces]
+
+    def _workload(self, ask: Ask) -> KueueWorkload:
+        door = self._doors[ask.queue]
+        value = write.workload(ask, door.namespace, door.name)
+        return read.workload(value, [])
+
+    def _name(self, workload: str) -> str:
+        return workload.rpartition("/")[2]
+
+    def _happened(self, run: Run) -> Iterable[Happened]:
+        for log in run.cycles:
+            for decision in log.preempting:
+                for victim in decision.victims:
+                    yield Happened(
+                        log.number,
+                        "evicted",
+                        self._name(victim.workload),
+                        victim.queue,
+                        victim.reason,
+                        self._name(decision.workload),
+                    )
+            for decision in log.reserved:
+                yield Happened(log.number, "reserved", self._name(decision.workload), decision.queue)
+
+    def _unplaced(
+        self, scenario: Scenario, holding: Mapping[str, Grant], happened: Sequence[Happened]
+    ) -> dict[str, str]:
+        """Workloads with quota whose pods find no node, in the order in which they got it."""
+        key = tuple(sorted(set(scenario.lost)))
+        if key not in self._floors:
+            nodes = self._opening.nodes
+            known = None if nodes is None else _without(nodes, key)
+            self._floors[key] = floor(known, self._opening.objects)
+        ground = self._floors[key]
+        if ground is None:
+            return {}
+        order = {h.name: n for n, h in enumerate(happened) if h.what == "reserved"}
+        asks = {ask.name: ask for ask in scenario.asks}
+        chosen = sorted((n for n in holding if n in asks), key=lambda n: (order.get(n, 0), n))
+        return ground.unplaced((asks[name], holding[name]) for name in chosen)
+
+    def case(self, scenario: Scenario, name: str) -> Mapping[str, Any]:
+        """The scenario as ``simulate --case`` reads it."""
+        queues = {ask.queue for ask in scenario.asks} | {
+            n for m in scenario.moves if m.what in (STOP, RESUME) for n in m.names
+        }
+        related = sorted({*queues, *(peer for queue in queues for peer in self.peers(queue))})
+        return self._casing.write(scenario, name, related)
+
+    def id_of(self, ask: Ask) -> str:
+        """Namespace and name of the workload in a case."""
+        return f"{self._doors[ask.queue].namespace}/{ask.name}"
+
+    def fits(self, queue: str, shape: Shape) -> str:
+        """Why the shape is not admitted even alone, or ""."""
+        ask = Ask("alone", queue, shape, shape.priority, shape.priority_class)
+        story = self.play(Scenario((Move(1, SUBMIT, (ask,)),), cycles=5))
+        if "alone" in story.holding:
+            return story.unplaced.get("alone", "")
+        return story.waiting.get("alone", "") or "it reaches no queue"
+
+
+def _without(nodes: Sequence[Node], lost: Iterable[str]) -> tuple[Node, ...]:
+    """The nodes less those lost; of a record of many machines each mention takes one."""
+    gone: dict[str, int] = {}
+    for name in lost:
+        gone[name] = gone.get(name, 0) + 1
+    left = []
+    for node in nodes:
+        machines = node.machines - gone.get(node.name, 0)
+        if machines > 0:
+            left.append(
+                node if machines == node.machines else node._replace(machines=machines, most=machines)
+            )
+    return tuple(left)
+
+
+def _accelerators(opening: Opening) -> tuple[str, ...]:
+    """Accelerator resources that queues give quota in, the one a simulation is told in first."""
+    first = principal(opening.objects)
+    seen = {
+        resource
+        for queue in opening.objects.cluster_queues.values()
+        for _, resource in quotas(queue.groups)
+        if is_accelerator(resource)
+    }
+    return (first, *sorted(seen - {first})) if first in seen else tuple(sorted(seen))
+
+
+__all__ = ["Entrance", "KueueArena"]
