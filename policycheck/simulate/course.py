@@ -6,11 +6,21 @@ frees quota or lets others in says so by ``changed``, for the engine to run a cy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from heapq import heappush
+from collections.abc import Iterable, Sequence
 
-from policycheck.simulate.events import NEVER, Admitter, Delays, Entry
-from policycheck.simulate.ground import Ground
+from policycheck.simulate.agenda import (
+    AGREE,
+    FINISH,
+    LIMIT,
+    READY,
+    RELAUNCH,
+    SETTLE,
+    START,
+    TIMEOUT,
+    Agenda,
+)
+from policycheck.simulate.events import GIVES_UP, STARTS, Admitter, Delays, Entry, Turn
+from policycheck.simulate.fleet import Fleet
 from policycheck.simulate.job import Job
 from policycheck.simulate.keep import Keeper
 from policycheck.simulate.live import (
@@ -27,38 +37,35 @@ from policycheck.simulate.live import (
 from policycheck.simulate.scheduler import EVICTED, Decision, Grant
 from policycheck.simulate.timeline import Happening
 
-# What can be due, in the order in which it happens at one instant.
-FINISH, SETTLE, NODE, CHECK, START, READY, TIMEOUT, LIMIT, WAKE, PAUSE = range(10)
-Due = tuple[int, int, int, int]  # time, what, job number, ticket
-
 
 class Course:
-    """All jobs of one run. ``unready`` counts admitted ones that are not ready."""
+    """All jobs of one run."""
 
     def __init__(
         self,
         admitter: Admitter,
-        ground: Ground,
+        fleet: Fleet,
         keeper: Keeper,
-        agenda: list[Due],
+        agenda: Agenda,
         delays: Delays,
         told: list[Happening] | None,
     ) -> None:
         self.admitter = admitter
-        self.ground = ground
+        self.fleet = fleet
         self.keeper = keeper
         self.agenda = agenda
         self.delays = delays
         self.told = told
         self.lives: dict[str, Live] = {}
         self.by_number: list[Live] = []
-        self.unready = 0
+        self.running: dict[int, Live] = {}  # admitted, by number
         self.changed = False
+        self.room = False  # nodes may have room that they had not before
         self.counts: dict[str, int] = {}
-        self._checking: dict[int, list[str]] = {}  # names of checks that are due, the next one last
+        self._checking: dict[int, list[str]] = {}  # checks that are due, the next one last
 
     def _due(self, at: int, what: int, live: Live) -> None:
-        heappush(self.agenda, (at, what, live.number, live.ticket))
+        self.agenda.add(at, what, live.number, live.ticket)
 
     def _count(self, what: str) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1
@@ -71,20 +78,20 @@ class Course:
     # -- waiting and holding ----------------------------------------------------------------------
 
     def arrive(self, jobs: Sequence[Job], first: int, now: int) -> None:
-        """Jobs come, numbered from ``first`` on."""
-        queued = [(number, job) for number, job in enumerate(jobs, first) if job.queue]
-        entries = dict(zip((n for n, _ in queued), self.admitter.offer(queued, now), strict=True))
-        for number, job in enumerate(jobs, first):
-            entry = entries.get(number)
-            live = Live(job, number, entry or Entry("", self.admitter.amount(job)))
-            self.lives[job.id] = live
+        """Jobs come, numbered from ``first`` on. Those that name no queue go round all of them."""
+        numbered = list(enumerate(jobs, first))
+        queued = [(number, job) for number, job in numbered if job.queue]
+        entries = iter(self.admitter.offer(queued, now))
+        for number, job in numbered:
+            entry = next(entries) if job.queue else Entry("", self.admitter.amount(job))
+            live = self.lives[job.id] = Live(job, number, entry)
             self.by_number.append(live)
-            self.tell(now, "submitted", job.id, live.entry.queue)
-            if entry is None:  # it goes round all queues
+            self.tell(now, "submitted", job.id, entry.queue)
+            if job.queue:
+                self._wait(live, 1)
+            else:
                 live.reserved = now
                 self.admit(live, now)
-            else:
-                self._wait(live, 1)
         self.changed = True
 
     def _wait(self, live: Live, jobs: int) -> None:
@@ -98,7 +105,7 @@ class Course:
         if live is None:
             return
         if live.phase != WAITING:
-            self._placed_anew(live, grant, now)
+            self._placed_anew(live, decision, grant, now)
             return
         self._wait(live, -1)
         self._hold(live, grant)
@@ -132,27 +139,28 @@ class Course:
                 over = line.held[pair] - line.facts.nominal.get(pair, 0)
                 live.borrowed += max(0, min(amount, over))
 
-    def _placed_anew(self, live: Live, grant: Grant, now: int) -> None:
-        """A job that holds quota is placed at last, or elsewhere."""
+    def _placed_anew(self, live: Live, decision: Decision, grant: Grant, now: int) -> None:
+        """A job that holds quota is placed at last, or elsewhere after a node was lost."""
         live.grant = grant
         live.spread = self.admitter.spread(live.job, grant)
-        if live.phase == CHECKING and not self._checking.get(live.number):
+        if live.phase == CHECKING and decision.admitted:
             self.admit(live, now)
+        elif live.phase == STARTING and live.outages:
+            live.outages = ()
+            self._relaunch(live, now)
 
     def _await_checks(self, live: Live, now: int) -> None:
         found = sorted((now + self.delays.of(c), c.name) for c in self.admitter.checks(live.job.id))
         self._checking[live.number] = [name for _, name in reversed(found)]
         for at, _ in found:
-            self._due(at, CHECK, live)
+            self._due(at, AGREE, live)
 
-    def check(self, live: Live, now: int) -> None:
+    def agree(self, live: Live, now: int) -> None:
         """The next of the job's checks agrees."""
         name = self._checking[live.number].pop()
-        admitted = self.admitter.passed(live.job.id, name, now)
-        self.changed = True
         self.tell(now, "checked", live.job.id, name)
-        if admitted and live.phase == CHECKING:
-            self.admit(live, now)
+        self.turn(self.admitter.agree(live.job.id, name, now), now)
+        self.changed = True
 
     # -- running ------------------------------------------------------------------------------------
 
@@ -160,42 +168,48 @@ class Course:
         """Quota and checks are there: pods are made, and work begins when all of them run."""
         live.phase, live.admitted = STARTING, now
         live.ticket += 1
-        self.unready += 1
+        self.running[live.number] = live
         self.tell(now, "admitted", live.job.id, live.entry.queue)
-        if live.job.limit > 0:
-            self._due(now + max(0, live.job.limit - live.spent), LIMIT, live)
+        self._limit(live)
         self._launch(live, now, self.admitter.patience.timeout)
+
+    def _limit(self, live: Live) -> None:
+        if live.limit > 0:
+            self._due(live.admitted + max(0, live.limit - live.spent), LIMIT, live)
 
     def _launch(self, live: Live, now: int, patience: int) -> None:
         """Place the pods; within ``patience`` (0: for ever) they have to run."""
-        startup = live.job.startup
-        if not self.ground.place(live):
-            if live.where and len(live.where):
-                self._count("partial")
-            self._count("unplaced")
-            if patience > 0:
-                self._due(now + patience, TIMEOUT, live)
-        elif startup <= 0:
-            self.work(live, now)
+        if self.fleet.place(live):
+            late = live.job.startup
+            self._begin(live, now)
         else:
-            self._due(now + startup, READY, live)
-            if 0 < patience < startup:
-                self._due(now + patience, TIMEOUT, live)
+            late = patience + 1
+            self._count("unplaced")
+            if live.where:
+                self._count("partial")
+        if 0 < patience < late:
+            self._due(now + patience, TIMEOUT, live)
+
+    def _begin(self, live: Live, now: int) -> None:
+        """Every pod has a node."""
+        if live.job.startup > 0:
+            self._due(now + live.job.startup, READY, live)
+        else:
+            self.work(live, now)
 
     def fill(self, now: int) -> None:
-        """There is room: jobs whose pods waited for it go on."""
-        for live in self.ground.fill():
-            if live.job.startup > 0:
-                self._due(now + live.job.startup, READY, live)
-            else:
-                self.work(live, now)
+        """There may be room: jobs whose pods waited for it go on."""
+        self.room = False
+        for live in self.fleet.fill():
+            self._begin(live, now)
 
     def work(self, live: Live, now: int) -> None:
         """All pods run."""
         live.phase = WORKING
         live.work(now)
-        self.unready -= 1
-        self.changed = self.changed or self.admitter.patience.alone
+        if live.entry.queue:
+            self.admitter.ready(live.job.id, now)
+            self.changed = self.changed or self.admitter.patience.timeout > 0
         self.tell(now, "ready", live.job.id, live.entry.queue)
         self._due(now + live.left, FINISH, live)
 
@@ -212,7 +226,9 @@ class Course:
         line = self.keeper.touch(live.entry.queue)
         if line is not None:
             line.hold(live.amounts, live.used, -1)
-        self.ground.free(live)
+        self.running.pop(live.number, None)
+        self.fleet.free(live)
+        self.room = True
         live.close(now)
 
     # -- evictions ----------------------------------------------------------------------------------
@@ -222,18 +238,32 @@ class Course:
         live = self.lives.get(name)
         if live is None or live.phase not in HOLDING:
             return False
-        live.until = None
         if decision.outcome == EVICTED:
             self._stop(live, reason, "", "", now)
         else:
-            self._stop(live, self.admitter.words.preempted, reason, decision.workload, now)
+            self._stop(live, self.admitter.preempted, reason, decision.workload, now)
         return True
+
+    def turn(self, turns: Iterable[Turn], now: int) -> None:
+        """What the system made of jobs because of an event."""
+        for one in turns:
+            live = self.lives.get(one.job)
+            if live is None:
+                continue
+            self.changed = True
+            if one.what == STARTS:
+                if live.phase == CHECKING:
+                    self.admit(live, now)
+                continue
+            live.gives_up = one.what == GIVES_UP
+            if live.phase in HOLDING:
+                self._stop(live, one.reason, one.cause, "", now)
+            elif live.phase == WAITING and live.gives_up:
+                live.phase = GIVEN_UP
+                self._wait(live, -1)
 
     def _stop(self, live: Live, ended_by: str, cause: str, by: str, now: int) -> None:
         """The job stops; its quota is free when its pods are gone."""
-        if live.phase == STARTING:
-            self.unready -= 1
-            self.changed = self.changed or self.admitter.patience.alone
         live.halt(now)
         live.phase = STOPPING
         live.ticket += 1
@@ -243,59 +273,84 @@ class Course:
 
     def settle(self, stopped: Sequence[Live], now: int) -> None:
         """Pods are gone: quota is free, and the jobs wait again or are given up."""
-        victims = []
         for live in stopped:
             reason = live.ended_by
             self._leave(live, now)
             live.before += 1
-            if live.until is None:
-                victims.append(live.job.id)
-            else:
-                self.admitter.evict(live.job.id, reason, now, live.until)
-            if live.until == NEVER:
+            if live.gives_up:
                 live.phase = GIVEN_UP
                 self.tell(now, "refused", live.job.id, reason)
                 continue
-            if live.until is not None and live.until > now:
-                heappush(self.agenda, (live.until, WAKE, 0, 0))
             live.phase = WAITING
             self._wait(live, 1)
             self.tell(now, "requeued", live.job.id, live.entry.queue)
-        if victims:
-            self.admitter.settle(victims, now)
+        self.admitter.settle([live.job.id for live in stopped], now)
 
     def timeout(self, live: Live, now: int) -> None:
         """Not all pods run, and it took too long."""
-        if live.phase != STARTING:
-            return
-        patience, words = self.admitter.patience, self.admitter.words
-        self._count("timeouts")
-        live.timeouts += 1
-        if 0 <= patience.most < live.timeouts:
-            self.give_up(live, words.retried_out, now)
-            return
-        live.until = now + min(patience.base << min(live.timeouts - 1, 40), patience.cap)
-        self._stop(live, words.not_ready, "", "", now)
+        if live.phase == STARTING:
+            self._count("timeouts")
+            self.turn(self.admitter.not_ready(live.job.id, now), now)
 
-    def give_up(self, live: Live, cause: str, now: int) -> None:
-        """The job is stopped for good."""
-        live.until = NEVER
-        self._stop(live, self.admitter.words.given_up, cause, "", now)
+    def too_long(self, live: Live, now: int) -> None:
+        """The maximum execution time is over."""
+        cause = self.admitter.too_long
+        if live.entry.queue:
+            self.turn(self.admitter.give_up(live.job.id, cause, now), now)
+        else:
+            live.gives_up = True
+            self._stop(live, cause, "", "", now)
 
-    def node_lost(self, names: Sequence[str], now: int) -> None:
-        """Jobs lost pods with a node: they stop working and try to begin again elsewhere."""
-        hit = [live for name in names if (live := self.lives.get(name)) and live.phase in (STARTING, WORKING)]
+    # -- nodes ----------------------------------------------------------------------------------------
+
+    def node_lost(self, node: str, now: int) -> None:
+        """Jobs with pods there stop working; pods that the system did not place are made anew in time."""
+        hit = [live for live in self.running.values() if any(name == node for name, _ in live.where)]
+        self.fleet.switch(node, up=False)
         for live in hit:
-            self._count("nodes lost")
-            if live.phase == WORKING:
-                self.unready += 1
+            if live.phase == STOPPING:
+                continue
+            self._count("interrupted")
             live.halt(now)
             live.phase = STARTING
             live.restarts += 1
-            self.ground.free(live)
-            limit = live.job.limit
+            live.outages = (*live.outages, node)
             live.ticket += 1
-            if limit > 0:
-                self._due(live.admitted + max(0, limit - live.spent), LIMIT, live)
-        for live in hit:
-            self._launch(live, now, self.admitter.patience.recovery)
+            self._limit(live)
+            recovery = self.admitter.patience.recovery
+            if recovery > 0:
+                self._due(now + recovery, TIMEOUT, live)
+            if self.fleet.places(live):
+                self._due(now + self.delays.unreachable, RELAUNCH, live)
+            self.tell(now, "interrupted", live.job.id, node)
+        self.turn(self.admitter.node(node, now, up=False), now)
+        self.changed = True
+
+    def node_back(self, node: str, now: int) -> None:
+        """Pods that are still there go on."""
+        self.fleet.switch(node, up=True)
+        self.turn(self.admitter.node(node, now, up=True), now)
+        for live in list(self.running.values()):
+            if node in live.outages and live.phase == STARTING:
+                live.outages = tuple(name for name in live.outages if name != node)
+                if not live.outages and not live.unplaced:
+                    self._resume(live, now)
+        self.changed = self.room = True
+
+    def _resume(self, live: Live, now: int) -> None:
+        live.ticket += 1
+        self._limit(live)
+        self._begin(live, now)
+
+    def relaunch(self, live: Live, now: int) -> None:
+        """Pods that were on a lost node are given up: all of the job begin anew."""
+        if live.phase == STARTING and live.outages:
+            live.outages = ()
+            self.fleet.free(live)
+            self._relaunch(live, now)
+            self.room = True
+
+    def _relaunch(self, live: Live, now: int) -> None:
+        live.ticket += 1
+        self._limit(live)
+        self._launch(live, now, self.admitter.patience.recovery)

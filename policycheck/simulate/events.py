@@ -1,16 +1,16 @@
 """What the event engine asks of a system that admits jobs, and what it is told about the scenario.
 
 Nothing here knows which system decides. Times are integers in milliseconds of virtual time from the
-start of the scenario; ``-1`` stands for never.
+start of the scenario; ``NEVER`` stands for no time at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from policycheck.simulate.job import SECOND, Job
-from policycheck.simulate.placer import Placer, Set
+from policycheck.simulate.placer import Placer, Set, Where
 from policycheck.simulate.scheduler import Decision, Grant
 
 NEVER = -1
@@ -18,6 +18,9 @@ Pair = tuple[str, str]  # (flavor, resource)
 # Ways to hold a job within quota, each the amounts it would take: the first is tried first.
 Wishes = tuple[tuple[tuple[Pair, int], ...], ...]
 Spread = tuple[tuple[str, int, int], ...]  # (level key, domains spanned, least possible then)
+# What an event made of a job: it may start; it is evicted and waits again; it is evicted or taken out of
+# its queue for good.
+STARTS, LEAVES, GIVES_UP = "starts", "leaves", "gives up"
 
 
 class QueueFacts(NamedTuple):
@@ -33,31 +36,12 @@ class QueueFacts(NamedTuple):
 
 
 class Patience(NamedTuple):
-    """What becomes of admitted jobs whose pods do not all run. Times in ms, 0: no limit.
-
-    ``timeout`` counts from admission, ``recovery`` from the moment an already running job loses a pod. An
-    evicted job waits ``base * 2^(n-1)`` ms, at most ``cap``, before it is looked at again; after ``most``
-    evictions it is given up (-1: never). ``alone``: nobody is admitted while an admitted job is not ready.
+    """How long the system waits for an admitted job whose pods do not all run, in ms (0: for ever):
+    ``timeout`` from its admission, ``recovery`` from the moment when a running one lost pods.
     """
 
     timeout: int = 0
     recovery: int = 0
-    base: int = 0
-    cap: int = 0
-    most: int = NEVER
-    alone: bool = False
-
-
-class Words(NamedTuple):
-    """The system's own names for why a job is evicted by something other than another job."""
-
-    preempted: str = "Preempted"
-    not_ready: str = "PodsNotReady"
-    node_lost: str = "NodeLost"
-    check: str = "CheckFailed"
-    given_up: str = "GivenUp"
-    retried_out: str = "RetriesExhausted"  # cause of giving up: too many timeouts
-    too_long: str = "TimeLimit"  # cause of giving up: the maximum execution time
 
 
 class Check(NamedTuple):
@@ -70,6 +54,7 @@ class Check(NamedTuple):
 class Entry(NamedTuple):
     """A job as the system took it: the queue that will hold quota for it ("" when there is none, then
     ``reason`` and ``why`` say so), the principal amount of all its pods, and what it needs of quota.
+    ``limit`` is the maximum execution time in ms, 0 for none.
     """
 
     queue: str
@@ -77,19 +62,44 @@ class Entry(NamedTuple):
     wishes: Wishes = ()
     reason: str = ""
     why: str = ""
+    limit: int = 0
+
+
+class Turn(NamedTuple):
+    """What an event made of a job; ``reason`` and ``cause`` are the system's own names."""
+
+    job: str
+    what: str
+    reason: str = ""
+    cause: str = ""
 
 
 class Admitter(Protocol):
     """A system that admits jobs, driven by the engine: it has no clock and no agenda of its own.
 
-    Whoever is named by a job's id must have been offered. All methods that free quota may let others in;
-    that shows in the next cycle.
+    Jobs are named by id and have been offered. Whoever a cycle or a Turn evicts holds quota until
+    ``settle``. What frees quota or lets others in shows in the next cycle.
     """
 
-    resource: str  # the principal one
-    patience: Patience
-    words: Words
-    nominations: int  # workloads looked at by cycles so far
+    @property
+    def resource(self) -> str:
+        """The principal resource."""
+
+    @property
+    def patience(self) -> Patience:
+        """How long it waits for pods."""
+
+    @property
+    def nominations(self) -> int:
+        """Jobs looked at by cycles so far."""
+
+    @property
+    def preempted(self) -> str:
+        """Its name for an eviction in favour of another job."""
+
+    @property
+    def too_long(self) -> str:
+        """Its name for the maximum execution time as the cause of giving up."""
 
     def queues(self) -> Sequence[QueueFacts]:
         """All queues, sorted by name."""
@@ -103,48 +113,56 @@ class Admitter(Protocol):
     def has_work(self) -> bool:
         """Whether the next cycle would look at any job."""
 
-    def cycle(self, now: int, most: int = NEVER) -> Sequence[Decision]:
-        """One scheduling cycle. ``most``: admit at most so many (-1: as many as fit)."""
+    def cycle(self, now: int) -> Sequence[Decision]:
+        """One scheduling cycle."""
 
     def settle(self, ids: Sequence[str], now: int) -> None:
-        """Victims of cycles have stopped: their quota is free, and they wait again."""
+        """Evicted jobs have stopped: their quota is free, and those that were not given up wait again."""
 
     def finish(self, ids: Sequence[str], now: int) -> None:
         """Jobs are done: their quota is free."""
 
-    def evict(self, name: str, reason: str, now: int, until: int) -> None:
-        """The engine stopped a job: its quota is free; it waits again and is not looked at before
-        ``until`` (-1: never again, it is given up).
-        """
-
-    def wake(self, now: int) -> None:
-        """Time has passed: jobs whose pause is over may be looked at."""
-
     def checks(self, name: str) -> Sequence[Check]:
         """Checks that a job with quota still waits for."""
 
-    def passed(self, name: str, check: str, now: int) -> bool:
-        """A check agreed; whether the job may start now."""
+    def agree(self, name: str, check: str, now: int) -> Sequence[Turn]:
+        """A check agrees."""
+
+    def ready(self, name: str, now: int) -> None:
+        """All pods of an admitted job run."""
+
+    def not_ready(self, name: str, now: int) -> Sequence[Turn]:
+        """They did not all run in time."""
+
+    def give_up(self, name: str, cause: str, now: int) -> Sequence[Turn]:
+        """A job is to be stopped for good."""
+
+    def node(self, name: str, now: int, *, up: bool) -> Sequence[Turn]:
+        """A node is lost or back."""
+
+    def next_due(self) -> int:
+        """When something happens by itself; NEVER when nothing will."""
+
+    def wake(self, now: int) -> Sequence[Turn]:
+        """Everything that was due by ``now`` happens."""
 
     def sets(self, job: Job, grant: Grant) -> Sequence[Set]:
         """What a job with quota wants of nodes; pods that the system placed itself are ``fixed``."""
 
+    def where(self, grant: Grant) -> Where:
+        """Nodes (or lowest domains) that the system chose itself; () when it chose none."""
+
     def spread(self, job: Job, grant: Grant) -> Spread:
-        """How far a placement chosen by the system is spread; () when it chose none."""
+        """How far such a placement is spread; () when the system chose none."""
 
-    def node(self, name: str, now: int, *, up: bool) -> Sequence[str]:
-        """A node is lost or back: the jobs that the system itself had placed there."""
-
-    def supply(self) -> tuple[int, int] | None:
-        """Total and unused of the principal resource on nodes that the system itself places on; None
-        when it knows none.
-        """
+    def total(self) -> int:
+        """What nodes that the system places on have of the principal resource; NEVER when it knows none."""
 
     def same(self) -> object:
         """Equal while nothing that the next cycle looks at has changed."""
 
     def outline(self) -> object:
-        """Equal for states that may be the same; cheap."""
+        """Equal for states that decide alike, and for others too; cheap."""
 
     def digest(self) -> str:
         """Equal for states that decide alike from here on, whatever the clock says."""
@@ -154,14 +172,15 @@ class Admitter(Protocol):
 
 
 class Pool(NamedTuple):
-    """Nodes that are made when something waits for them. ``nodes`` come and go in this order; the first
-    ``least`` are always there. ``delay`` ms from the wish to a usable node, ``idle`` ms without any pod
-    until it goes (0: it stays).
+    """Nodes that are made when something waits for them, ``nodes`` in this order, none there at first.
+
+    ``delay`` ms from the wish to a usable node; ``idle`` ms without any pod until it goes (0: it stays).
+    ``holds`` tells how many pods of a podset fit on one empty node of it.
     """
 
     name: str
     nodes: tuple[str, ...]
-    least: int = 0
+    holds: Callable[[Set], int]
     delay: int = 120 * SECOND
     idle: int = 600 * SECOND
 
@@ -179,15 +198,17 @@ class Delays(NamedTuple):
     """What the configuration does not say. All in ms.
 
     ``checks``: until a check agrees, by its name, else by its controller, else ``check``. ``grace``: from
-    the decision to evict until the quota is free (at least 1). ``pause``: after a state that repeats,
-    until it is looked at again unless something else happens before. ``sample``: fragmentation is
-    measured at most so often.
+    the decision to evict until the quota is free (at least 1). ``unreachable``: from the loss of a node
+    until its pods are made anew elsewhere (300 s: what pods tolerate by default). ``pause``: after a state
+    that repeats, until it is looked at again unless something else happens before; doubles each time.
+    ``sample``: how broken up free nodes are is measured at most so often.
     """
 
     checks: Mapping[str, int] = {}
     check: int = 0
     grace: int = 0
-    pause: int = 1000
+    unreachable: int = 300 * SECOND
+    pause: int = SECOND
     sample: int = 60 * SECOND
 
     def of(self, check: Check) -> int:

@@ -28,15 +28,17 @@ class Live:
         "ended_by",
         "entry",
         "finished",
+        "gives_up",
         "grant",
         "halted",
         "idle",
         "job",
         "lacking",
+        "limit",
         "lost",
         "mark",
         "number",
-        "partial",
+        "outages",
         "phase",
         "ready",
         "reserved",
@@ -47,10 +49,9 @@ class Live:
         "stays",
         "stopped_by",
         "ticket",
-        "timeouts",
         "unplaced",
-        "until",
         "used",
+        "waiting",
         "where",
     )
 
@@ -62,12 +63,12 @@ class Live:
         self.ticket = 0
         self.saved = 0
         self.spent = 0  # of the maximum execution time, in stays before this one
-        self.timeouts = 0
+        self.limit = job.limit or entry.limit
         self.before = 0  # stays that ended in an eviction
         self.finished = -1
         self.stays: list[Stay] = []
         self.grant: Grant | None = None
-        self.until: int | None = None  # how the engine evicts it: not before; None for victims of a cycle
+        self.gives_up = False  # after this stay it does not wait again
         self.reset()
 
     def reset(self) -> None:
@@ -77,7 +78,8 @@ class Live:
         self.ended_by, self.cause, self.stopped_by = OPEN, "", ""
         self.amounts: tuple[tuple[Pair, int], ...] = ()
         self.used = self.borrowed = self.unplaced = 0
-        self.partial = False
+        self.waiting: tuple[int, ...] = ()  # pods without a node, by podset
+        self.outages: tuple[str, ...] = ()  # nodes lost with pods on them
         self.lacking = ""  # why pods wait for nodes
         self.spread: Spread = ()
         self.where: tuple[tuple[str, int], ...] = ()

@@ -5,29 +5,43 @@ Virtual time 0 is the session's own time when it was opened; Kueue's times are n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from policycheck.simulate.events import NEVER, Check, Entry, QueueFacts, Spread, Wishes
-from policycheck.simulate.job import Job
-from policycheck.simulate.placer import Set
+from policycheck.simulate.events import (
+    GIVES_UP,
+    LEAVES,
+    NEVER,
+    STARTS,
+    Check,
+    Entry,
+    QueueFacts,
+    Spread,
+    Turn,
+    Wishes,
+)
+from policycheck.simulate.job import SECOND, Job
+from policycheck.simulate.placer import Set, Where
 from policycheck.simulate.scheduler import RESERVED, Decision, Grant
-from policycheck.systems.kueue.drive.facts import WORDS, patience, principal, queue_facts
+from policycheck.systems.kueue.drive.facts import patience, principal, queue_facts
 from policycheck.systems.kueue.drive.wish import amount_of, wishes
 from policycheck.systems.kueue.drive.words import nowhere, sentence
 from policycheck.systems.kueue.drive.workload import NANOS, stamp, workload
-from policycheck.systems.kueue.model import CheckState
 from policycheck.systems.kueue.opening import Opening
+from policycheck.systems.kueue.scheduler import life
 from policycheck.systems.kueue.scheduler.run import queue_state
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
 
 Alike = tuple[str, int, int]  # queue, shape, priority
+_TURNS = {life.ADMITTED: STARTS, life.EVICTED: LEAVES, life.DEACTIVATED: GIVES_UP}
 
 
 class KueueAdmitter:
     """One run of Kueue. ``opening`` is what holds at virtual time 0."""
 
-    words = WORDS
+    # Reasons of the conditions Evicted and, beneath Deactivated, of what led to it (API reference, Workload).
+    preempted = "Preempted"
+    too_long = "MaximumExecutionTimeExceeded"
 
     def __init__(self, opening: Opening, resource: str = "") -> None:
         self._opening = opening
@@ -35,11 +49,15 @@ class KueueAdmitter:
         self._zero = -(-opening.now // NANOS)  # in ms
         objects = opening.objects
         self.resource = resource or principal(objects)
-        self.patience = patience(objects.configuration, opening.target)
-        self.nominations = 0
+        self.patience = patience(self._session)
         self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
         self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
         self._second, self._prefix = -1, ""
+
+    @property
+    def nominations(self) -> int:
+        """Nominations so far, those of one cycle for the same workload each counted."""
+        return self._session.nominations
 
     # -- coming and going -------------------------------------------------------------------------
 
@@ -79,36 +97,12 @@ class KueueAdmitter:
         self._session.release(ids)
 
     def settle(self, ids: Sequence[str], now: int) -> None:
-        """Preempted workloads have released their quota and wait again."""
+        """Evicted workloads have released their quota; those that are active wait again."""
         session = self._session
         session.now = self._nanos(now)
         gone = set(ids)
         session.victims = [v for v in session.victims if v.id not in gone]
         session.release(ids, requeue=True)
-
-    def evict(self, name: str, reason: str, now: int, until: int) -> None:
-        """The workload is evicted for another reason than a cycle; ``until`` -1: it is deactivated."""
-        session = self._session
-        session.now = self._nanos(now)
-        item = session.items.get(name)
-        if item is None:
-            return
-        session.victims = [v for v in session.victims if v is not item]
-        if until == NEVER:
-            session.release([name])
-            return
-        waits = self._opening.objects.configuration.wait_for_pods_ready
-        if reason == WORDS.check or (reason == WORDS.not_ready and waits.requeuing_timestamp == "Eviction"):
-            item.time = session.now
-        if until > now:
-            item.workload = item.workload._replace(requeue_at=stamp(self._zero + until))
-        session.release([name], requeue=True)
-
-    def wake(self, now: int) -> None:
-        """Workloads whose backoff is over are queued."""
-        session = self._session
-        session.now = self._nanos(now)
-        session.return_parked(range(len(session.trees)))
 
     # -- cycles -------------------------------------------------------------------------------------
 
@@ -116,11 +110,10 @@ class KueueAdmitter:
         """Whether any ClusterQueue has a head."""
         return self._session.has_work()
 
-    def cycle(self, now: int, most: int = NEVER) -> Sequence[Decision]:  # noqa: ARG002 - to come
+    def cycle(self, now: int) -> Sequence[Decision]:
         """One scheduling cycle."""
         session = self._session
         decisions = session.cycle(self._nanos(now))
-        self.nominations += len(decisions)
         for decision in decisions:
             if decision.outcome != RESERVED:
                 item = session.items[decision.workload]
@@ -144,44 +137,71 @@ class KueueAdmitter:
     # -- what holds quota ---------------------------------------------------------------------------
 
     def checks(self, name: str) -> list[Check]:
-        """Admission checks of its queue that apply to the flavors it was given."""
-        item = self._session.items[name]
-        if item.queue is None or item.admission is None:
-            return []
-        flavors = {f for s in item.admission.pod_sets for f in s.flavors.values()}
-        ready = {c.name for c in item.workload.check_states if c.state == "Ready"}
+        """Admission checks that apply to the flavors it was given and are not Ready."""
         known = self._opening.objects.checks
-        return [
-            Check(rule.name, known[rule.name].controller if rule.name in known else "")
-            for rule in item.queue.config.checks
-            if rule.name not in ready and (not rule.on_flavors or not flavors.isdisjoint(rule.on_flavors))
-        ]
+        pending = self._session.pending_checks(name)
+        return [Check(one, known[one].controller if one in known else "") for one in pending]
 
-    def passed(self, name: str, check: str, now: int) -> bool:
+    def agree(self, name: str, check: str, now: int) -> list[Turn]:
         """An admission check is Ready."""
-        session = self._session
-        session.now = self._nanos(now)
-        item = session.items[name]
-        states = (*item.workload.check_states, CheckState(check, "Ready"))
-        item.workload = item.workload._replace(check_states=states)
-        item.admitted = not self.checks(name)
-        return item.admitted
+        return self._turns(self._session.check(name, check, "Ready", self._nanos(now)))
+
+    def ready(self, name: str, now: int) -> None:
+        """The condition PodsReady."""
+        self._session.ready(name, self._nanos(now))
+
+    def not_ready(self, name: str, now: int) -> list[Turn]:
+        """The timeout of waitForPodsReady is over."""
+        return self._turns(self._session.not_ready(name, self._nanos(now)))
+
+    def give_up(self, name: str, cause: str, now: int) -> list[Turn]:
+        """The workload is deactivated."""
+        return self._turns(self._session.deactivate(name, cause, self._nanos(now)))
+
+    def next_due(self) -> int:
+        """The end of the next back-off, or a node that is about to count as failed."""
+        due = self._session.next_due()
+        return NEVER if due is None else -(-due // NANOS) - self._zero
+
+    def wake(self, now: int) -> list[Turn]:
+        """Back-offs are over, nodes count as failed."""
+        return self._turns(self._session.wake(self._nanos(now)))
+
+    def _turns(self, turns: Iterable[life.Turn]) -> list[Turn]:
+        """Those that change what becomes of a workload; that one is to be moved shows in the next cycle."""
+        return [Turn(t.workload, _TURNS[t.what], t.reason, t.cause) for t in turns if t.what in _TURNS]
+
+    # -- nodes --------------------------------------------------------------------------------------
+
+    def node(self, name: str, now: int, *, up: bool) -> list[Turn]:
+        """A node is not Ready, or is so again."""
+        if up:
+            self._session.node_up(name, self._nanos(now))
+            return []
+        return self._turns(self._session.node_down(name, self._nanos(now), gone=False))
 
     def sets(self, job: Job, grant: Grant) -> list[Set]:
         """Podsets as their flavors change them."""
         return [Set(spec, spec.pods, job.models, job.milli) for spec in job.pod_sets]
 
-    def spread(self, job: Job, grant: Grant) -> Spread:  # noqa: ARG002 - to come
+    def where(self, grant: Grant) -> Where:
+        """The lowest domains that were chosen: nodes, where the topology goes down to the hostname."""
+        found: dict[str, int] = {}
+        for one in grant.sets:
+            if one.placement is not None:
+                for values, pods in one.placement[1]:
+                    found[values[-1]] = found.get(values[-1], 0) + pods
+        return tuple(found.items())
+
+    def spread(self, job: Job, grant: Grant) -> Spread:
         """How far the placement is spread."""
         return ()
 
-    def node(self, name: str, now: int, *, up: bool) -> Sequence[str]:  # noqa: ARG002 - to come
-        """Nothing was placed."""
-        return ()
+    def total(self) -> int:
+        """What flavors with a topology have."""
+        return NEVER
 
-    def supply(self) -> tuple[int, int] | None:
-        """Nothing is known of nodes."""
-        return None
+    # -- looking in ---------------------------------------------------------------------------------
 
     def explain(self, name: str) -> tuple[str, str]:
         """Kueue's reason, and what stood in the way when the workload or one just like it was looked at."""
@@ -205,7 +225,7 @@ class KueueAdmitter:
 
     def _stamp(self, now: int) -> str:
         """RFC 3339 of a virtual time; those of one second share most of it."""
-        second, millis = divmod(self._zero + now, 1000)
+        second, millis = divmod(self._zero + now, SECOND)
         if second != self._second:
-            self._second, self._prefix = second, stamp(second * 1000)[:-1]
+            self._second, self._prefix = second, stamp(second * SECOND)[:-1]
         return f"{self._prefix}.{millis:03d}Z" if millis else f"{self._prefix}Z"

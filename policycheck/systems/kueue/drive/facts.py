@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policycheck.model.amount import UNLIMITED, add
-from policycheck.simulate.events import NEVER, Pair, Patience, QueueFacts, Words
+from policycheck.simulate.events import Pair, Patience, QueueFacts
+from policycheck.simulate.job import SECOND
 from policycheck.systems.gpu.resources import is_accelerator, is_whole
-from policycheck.systems.kueue.model import ClusterQueue, Configuration, KueueObjects
+from policycheck.systems.kueue.model import ClusterQueue, KueueObjects
+from policycheck.systems.kueue.scheduler.life import waits
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.state import quotas
-from policycheck.systems.kueue.target import Target, gates
-
-# Reasons of the conditions Evicted and, beneath Deactivated, of what led to it (API reference, Workload).
-WORDS = Words(
-    preempted="Preempted",
-    not_ready="PodsReadyTimeout",
-    node_lost="NodeFailures",
-    check="AdmissionCheck",
-    given_up="Deactivated",
-    retried_out="RequeuingLimitExceeded",
-    too_long="MaximumExecutionTimeExceeded",
-)
 
 
 def principal(objects: KueueObjects) -> str:
@@ -39,20 +29,12 @@ def principal(objects: KueueObjects) -> str:
     return next(iter(total), "cpu")
 
 
-def patience(configuration: Configuration, target: Target) -> Patience:
-    """Timeouts of waitForPodsReady in ms. Without a Configuration in sight it is on from 0.19 (K#11366)."""
-    waits = configuration.wait_for_pods_ready
-    on = waits.enabled if configuration.found else gates(target)["WaitForPodsReadyDefault"]
-    if not on:
+def patience(session: Session) -> Patience:
+    """Timeouts of waitForPodsReady; none when it is off."""
+    config = waits(session)
+    if config is None:
         return Patience()
-    return Patience(
-        timeout=round(waits.timeout * 1000),
-        recovery=round(waits.recovery_timeout * 1000),
-        base=round(waits.backoff_base * 1000),
-        cap=round(waits.backoff_max * 1000),
-        most=NEVER if waits.backoff_limit is None else waits.backoff_limit,
-        alone=waits.block_admission,
-    )
+    return Patience(round(config.timeout * SECOND), round(config.recovery_timeout * SECOND))
 
 
 def queue_facts(session: Session, queue: ClusterQueue, resource: str) -> QueueFacts:

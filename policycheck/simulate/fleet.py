@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policycheck.simulate.draw import mixed
-from policycheck.simulate.events import World
-from policycheck.simulate.job import NodeChange
+from policycheck.simulate.events import NEVER, World
 from policycheck.simulate.keep import Keeper
 from policycheck.simulate.live import Live
 from policycheck.simulate.placer import Placed, Set
 from policycheck.simulate.timeline import Supply
 
+_LIMITS = ("largest", "allowed", "fragment")
 
-class Ground:
+
+class Fleet:
     """The nodes of one run. ``short`` are admitted jobs with pods for which there is no room."""
 
     def __init__(self, world: World, keeper: Keeper, seed: int, sample: int) -> None:
@@ -26,27 +27,33 @@ class Ground:
         self._keeper = keeper
         self._seed = mixed(seed)
         self._sample = sample
-        self._measured = -1
+        self._measured = NEVER
         self._measures = (-1, -1, -1)
         self._placed: set[str] = set()
+        self._total = self._admitter.total()
         self.short: dict[str, Live] = {}
+        self.pods: dict[str, int] = {}  # on nodes of pools
+        self.watched = frozenset(node for pool in world.pools for node in pool.nodes)
+        self.emptied: list[str] = []  # nodes of pools without pods, since somebody last looked
 
     # -- placing --------------------------------------------------------------------------------
 
     def place(self, live: Live) -> bool:
         """Put the job's pods on nodes, as many as there is room for; whether all of them run."""
         if self._placer is None:
+            if live.grant is not None:
+                live.where = self._admitter.where(live.grant)
             return True
         draw = mixed(self._seed ^ live.number << 16 ^ live.before << 8 ^ live.restarts)
-        sets = self._sets(live)
-        placed = self._placer.place(live.job.id, sets, draw)
+        placed = self._placer.place(live.job.id, self.sets(live), draw)
         self._placed.add(live.job.id)
         return self._take(live, placed)
 
-    def _sets(self, live: Live) -> Sequence[Set]:
-        if live.grant is not None:
-            return self._admitter.sets(live.job, live.grant)
+    def sets(self, live: Live) -> Sequence[Set]:
+        """What the job wants of nodes."""
         job = live.job
+        if live.grant is not None:
+            return self._admitter.sets(job, live.grant)
         return [Set(spec, spec.pods, job.models, job.milli) for spec in job.pod_sets]
 
     def _take(self, live: Live, placed: Placed) -> bool:
@@ -55,15 +62,26 @@ class Ground:
         for one in placed.sets:
             for node, pods in one.where:
                 where[node] = where.get(node, 0) + pods
+        self._watch(live.where, -1)
         live.where = tuple(where.items())
-        live.unplaced = sum(one.waiting for one in placed.sets)
+        self._watch(live.where, 1)
+        live.waiting = tuple(one.waiting for one in placed.sets)
+        live.unplaced = sum(live.waiting)
         if not live.unplaced:
             self.short.pop(live.job.id, None)
             return True
-        live.partial = live.partial or bool(where)
         live.lacking = next((one.why for one in placed.sets if one.waiting), "")
         self.short[live.job.id] = live
         return False
+
+    def _watch(self, where: Sequence[tuple[str, int]], sign: int) -> None:
+        if not self.watched:
+            return
+        for node, pods in where:
+            if node in self.watched:
+                left = self.pods[node] = self.pods.get(node, 0) + sign * pods
+                if left == 0:
+                    self.emptied.append(node)
 
     def fill(self) -> list[Live]:
         """Try the pods that wait, higher priority and then earlier admission first; who is whole now."""
@@ -83,38 +101,36 @@ class Ground:
             self._placer.free(live.job.id)
             self._placed.discard(live.job.id)
             self.short.pop(live.job.id, None)
+            self._watch(live.where, -1)
+
+    def places(self, live: Live) -> bool:
+        """Whether pods of the job were put on nodes here, and not by the admitting system."""
+        return live.job.id in self._placed
 
     # -- nodes ----------------------------------------------------------------------------------
 
-    def change(self, change: NodeChange, now: int) -> list[str]:
-        """A node is lost or comes back: the jobs that had pods on it, by id."""
-        hit = dict.fromkeys(self._admitter.node(change.node, now, up=change.up))
-        if self._placer is not None:
-            if change.up:
-                self._placer.up(change.node)
-            else:
-                hit.update(dict.fromkeys(self._placer.down(change.node)))
-        return list(hit)
+    def switch(self, node: str, *, up: bool) -> None:
+        """A node comes or goes. Pods on one that goes still have to be freed."""
+        if self._placer is None:
+            return
+        if up:
+            self._placer.up(node)
+        else:
+            self._placer.down(node)
 
     # -- supply ---------------------------------------------------------------------------------
 
     def measure(self, now: int) -> None:
         """Write down what nodes have. How broken up it is, is measured every so often only."""
         placer, keeper = self._placer, self._keeper
-        if placer is not None:
-            resource = self._admitter.resource
-            if self._measured < 0 or now - self._measured >= self._sample:
-                found = placer.measures()
-                self._measured = now
-                self._measures = (
-                    found.get("largest", -1),
-                    found.get("allowed", -1),
-                    found.get("fragment", -1),
-                )
-            keeper.supplied(Supply(now, placer.total(resource), placer.unused(resource), *self._measures))
+        if placer is None:
+            total = keeper.quota() if self._total == NEVER else self._admitter.total()
+            keeper.supplied(Supply(now, total, max(0, total - keeper.used())))
             return
-        known = self._admitter.supply()
-        if known is None:
-            total = keeper.quota()
-            known = (total, max(0, total - keeper.used()))
-        keeper.supplied(Supply(now, *known))
+        if self._measured == NEVER or now - self._measured >= self._sample:
+            found = placer.measures()
+            self._measured = now
+            largest, allowed, fragment = (found.get(name, -1) for name in _LIMITS)
+            self._measures = (largest, allowed, fragment)
+        resource = self._admitter.resource
+        keeper.supplied(Supply(now, placer.total(resource), placer.unused(resource), *self._measures))
