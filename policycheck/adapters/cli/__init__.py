@@ -33,7 +33,7 @@ COMMANDS = (
     Entry("demo", "The whole job on a packaged example cluster; needs nothing."),
     Entry("lint", "Find what is wrong in manifests, where, why, and what to write instead.", "lint_command"),
     Entry("inventory", "What a node dump holds: GPUs, models, topology, and what is odd about it."),
-    Entry("simulate", "Decide admission as the scheduler would."),
+    Entry("simulate", "What a stream of jobs lives through: waits, preemptions, what is stuck and why."),
     Entry("matrix", "Who can take running jobs from whom, by queue and priority."),
     Entry("why", "Why a workload waits, what would let it in, and what that costs others."),
     Entry("explain", "The page of a rule."),

@@ -1,39 +1,68 @@
-"""``policycheck simulate``: recorded situations now, admission over time later."""
+"""``policycheck simulate``: admission over time, or recorded situations decided one by one."""
 
 from __future__ import annotations
 
 import gc
 import sys
+from typing import Any
 
 import click
 
-from policycheck.adapters.cli import REPORT_TO, exitcode
+from policycheck.adapters.cli import REPORT_TO, common, exitcode
 from policycheck.adapters.cli.common import emit, say
 from policycheck.report.screen import clean
 
 
-@click.command()
+@click.command("simulate")
+@click.argument("path", nargs=-1)
 @click.option(
     "--case",
     "cases",
     multiple=True,
     metavar="FILE",
-    help="Recorded situations (JSON, JSON lines; may be gzipped).",
+    help="Decide recorded situations (JSON, JSON lines; may be gzipped) and nothing else.",
 )
-@click.option("--format", "form", type=click.Choice(["json"]), default="json", show_default=True)
-@click.argument("paths", nargs=-1, metavar="[FILE]...")
-def simulate(cases: tuple[str, ...], form: str, paths: tuple[str, ...]) -> None:  # noqa: ARG001 - one format so far
-    """Decide recorded situations: one JSON object a line out for each one in."""
-    if not cases:
-        say(
-            "policycheck simulate: admission over time is not built yet; "
-            "give recorded situations with --case FILE\n"
-        )
-        sys.exit(exitcode.USAGE)
+@click.option("--mix", metavar="FILE|PRESET", help="Jobs by a mix: kueue-baseline, philly, production, ...")
+@click.option(
+    "--trace", metavar="FILE", help="Recorded jobs (CSV); FILE.yaml beside it may say how to read them."
+)
+@click.option("--manifests", is_flag=True, help="The jobs of PATH as well, beside those of a mix or a trace.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of everything drawn.")
+@click.option(
+    "--horizon", metavar="TIME", help="How long, as in 7d; else as the jobs say, or until all are done."
+)
+@click.option(
+    "--load", type=click.FloatRange(0, min_open=True), help="Of a mix: asked for over what there is."
+)
+@click.option("--usual", metavar="TIME", help="How long jobs of PATH run that do not say it; 1h unless said.")
+@click.option(
+    "--service-time", metavar="TIME", help="What one admission takes the scheduler, as in 20ms; else 0."
+)
+@click.option("--no-nodes", is_flag=True, help="Quota alone decides; where pods go is not simulated.")
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(["broken-lines"]),
+    help="Leave out lines of a trace that can not be read, and say how many.",
+)
+@click.option("--events", is_flag=True, help="In JSON: everything that happened, one by one.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="text")
+@common.input_options
+@common.look_options
+def simulate(cases: tuple[str, ...], path: tuple[str, ...], **options: Any) -> int:
+    """What a stream of jobs lives through on this configuration: waits, preemptions, what is stuck and why.
+
+    PATH holds queues and, unless --mix or --trace say otherwise, the jobs. Presets that bring queues of
+    their own need no PATH.
+    """
     # Compiled state is large, long-lived and full of references: looking for garbage in it as often as
     # the interpreter does by default takes two fifths of a run.
     gc.set_threshold(200_000, 20, 20)
-    sys.exit(exitcode.worst(_file(path) for path in (*cases, *paths)))
+    if cases:
+        sys.exit(exitcode.worst(_file(file) for file in (*cases, *path)))
+    from policycheck.adapters.cli import simulating
+
+    return simulating.run(path, options)
 
 
 def _file(path: str) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from policycheck.adapters.cli import main
 from policycheck.adapters.cli.simulate import simulate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -58,7 +59,6 @@ def test_what_cannot_be_read_is_said_and_the_rest_answered(ran):
     assert missing.stdout == ""
 
 
-def test_without_cases_it_says_what_is_not_there_yet():
-    result = CliRunner().invoke(simulate, ["queues.yaml"])
-    assert result.exit_code == 2
-    assert "--case" in result.stderr
+def test_with_nothing_given_it_says_what_would_do(capsys):
+    assert main(["simulate"]) == 2
+    assert "--mix with a preset that brings its own: " in capsys.readouterr().err

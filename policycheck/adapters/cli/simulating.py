@@ -1,0 +1,138 @@
+"""One run of ``policycheck simulate`` over time: from options to a report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from policycheck.adapters.cli import asking, common, exitcode
+from policycheck.adapters.cli.progress import Progress
+from policycheck.report.screen import clean
+
+if TYPE_CHECKING:
+    from policycheck.app import Sources
+    from policycheck.app.arrivals import Offering
+    from policycheck.report.simulation import Result
+    from policycheck.simulate.trace import Trace
+    from policycheck.simulate.tracesetting import TraceSetting
+
+_PROBLEMS = 20  # of a trace that are told
+_NOWHERE = (
+    "nothing to simulate: give PATH with the queues, or --mix with a preset that brings its own: {presets}"
+)
+
+
+class UnreadTraceError(Exception):
+    """A trace that can not be read; the message has its problems, a line each."""
+
+
+def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
+    """Simulates, writes the report, and returns the exit code. Raises click.UsageError."""
+    sources, settings = asking.input_of(paths, options)
+    quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
+    horizon = _period("--horizon", options["horizon"])
+    service = _period("--service-time", options["service_time"])
+    try:
+        with common.errors_of_use(), Progress(quiet=quiet) as told:
+            from policycheck.app.arrivals import arrivals
+            from policycheck.app.results import results
+            from policycheck.app.simulate import Options
+
+            offering, sources = _offering(sources, options, horizon, told)
+            how = Options(
+                seed=options["seed"],
+                horizon=horizon,
+                service_time=service,
+                happenings=options["events"],
+                placing=not options["no_nodes"],
+            )
+            done, files = results(sources, settings, lambda c: arrivals(c, offering), how, told)
+    except UnreadTraceError as error:
+        common.say(str(error))
+        return exitcode.UNREAD
+    asking.guard(output, files, settings)
+    common.guard((output,), (options["trace"] or "", options["mix"] or ""))
+    done = tuple(one._replace(scenario=one.scenario._replace(paths=paths)) for one in done)
+    if not done:
+        common.say("policycheck: no queue in what was given; PATH must hold the queues\n")
+    elif not any(one.timeline.lives for one in done):
+        common.say("policycheck: no job in what was given; PATH, --mix or --trace must hold some\n")
+    common.emit(_render(done, options), output)
+    code = asking.account(files, empty=not done, verbose=verbose, quiet=quiet)
+    return exitcode.worst([code, exitcode.OK if any(one.timeline.lives for one in done) else exitcode.UNREAD])
+
+
+def _offering(
+    sources: Sources, options: Mapping[str, Any], horizon: int, told: Callable[[str], None]
+) -> tuple[Offering, Sources]:
+    """What is to arrive, and upon what. Raises UnreadTraceError, ArrivalsError and click.UsageError."""
+    from policycheck.app.arrivals import Offering, load_mix, presets, with_mix
+    from policycheck.simulate.tracesetting import TraceSetting
+
+    mix = load_mix(options["mix"], sources.read) if options["mix"] else None
+    if mix is not None:
+        sources = with_mix(sources, mix)
+    if not sources.paths:
+        raise common.usage_error(_NOWHERE.format(presets=", ".join(presets())))
+    trace, setting = None, TraceSetting()
+    if options["trace"]:
+        told("reading the trace")
+        trace, setting = _trace(options, sources)
+    offering = Offering(
+        mix,
+        trace,
+        setting,
+        options["seed"],
+        horizon,
+        options["load"] or 0.0,
+        options["manifests"],
+        _period("--usual", options["usual"]),
+    )
+    return offering, sources
+
+
+def _trace(options: Mapping[str, Any], sources: Sources) -> tuple[Trace, TraceSetting]:
+    """The recorded jobs. Raises UnreadTraceError; ArrivalsError for settings that are wrong."""
+    from policycheck.app.arrivals import load_trace, trace_setting
+    from policycheck.simulate.trouble import ArrivalsError
+
+    name = options["trace"]
+    setting = trace_setting(name, sources.read)
+    if "broken-lines" in options["accept"]:
+        setting = setting._replace(reading=setting.reading._replace(keep_good=True))
+    try:
+        return load_trace(name, sources.read, setting)
+    except ArrivalsError as error:
+        told = "".join(f"{clean(problem)}\n" for problem in error.problems[:_PROBLEMS])
+        if len(error.problems) > 1 and not setting.reading.keep_good:
+            told += "--accept broken-lines leaves such lines out and says how many\n"
+        raise UnreadTraceError(told) from error
+
+
+def _period(option: str, text: str | None) -> int:
+    """Milliseconds; 0 for what is not said. Raises click.UsageError."""
+    if not text:
+        return 0
+    from policycheck.simulate.period import PeriodError, parse
+
+    try:
+        return parse(text)
+    except PeriodError as error:
+        raise common.usage_error(f"{option}: {error}") from error
+
+
+def _render(done: Sequence[Result], options: Mapping[str, Any]) -> str:
+    if options["form"] == "json":
+        from policycheck.report.simulation import render_json
+
+        return render_json(done, events=options["events"])
+    from policycheck.report.simulation_text import render_text
+
+    style = common.style_for(
+        None if options["output"] else sys.stdout,
+        options["color"],
+        quiet=options["quiet"],
+        verbose=options["verbose"],
+    )
+    return render_text(done, style)
