@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.app.gather import Sources, accounts, gather
-from policycheck.simulate.events import Delays, World
+from policycheck.simulate.events import Delays
 from policycheck.simulate.job import Arrivals
 from policycheck.simulate.timeline import Timeline
 
@@ -78,11 +78,16 @@ def simulate(
 def simulate_cluster(
     cluster: Cluster, said: Target | None, arrivals: Arrivals, options: Options = _STANDARD
 ) -> Timeline:
-    """What happens to ``arrivals`` in a linked cluster. Raises TargetError."""
+    """What happens to ``arrivals`` in a linked cluster. Workloads in sight are left out: those that matter
+    are among the arrivals. Raises TargetError.
+    """
     from policycheck.simulate.run import run
+    from policycheck.systems.kueue.drive.world import world
+    from policycheck.systems.kueue.opening import opening
 
+    opened = opening(cluster, said)
     return run(
-        world(cluster, said, options),
+        world(opened, cluster.inventory, arrivals.jobs, placing=options.placing),
         arrivals,
         seed=options.seed,
         horizon=options.horizon,
@@ -90,15 +95,3 @@ def simulate_cluster(
         happenings=options.happenings,
         delays=options.delays,
     )
-
-
-def world(cluster: Cluster, said: Target | None, options: Options = _STANDARD) -> World:  # noqa: ARG001 - to come
-    """The cluster as the engine finds it. Workloads in sight are left out: those that matter are among the
-    arrivals.
-    """
-    from policycheck.systems.kueue.drive.admitter import KueueAdmitter
-    from policycheck.systems.kueue.opening import opening
-
-    opened = opening(cluster, said)
-    opened = opened._replace(objects=opened.objects._replace(workloads={}))
-    return World(KueueAdmitter(opened))

@@ -23,6 +23,7 @@ from policycheck.simulate.job import SECOND, Job
 from policycheck.simulate.placer import Set, Where
 from policycheck.simulate.scheduler import RESERVED, Decision, Grant
 from policycheck.systems.kueue.drive.facts import patience, principal, queue_facts
+from policycheck.systems.kueue.drive.field import Field
 from policycheck.systems.kueue.drive.wish import amount_of, wishes
 from policycheck.systems.kueue.drive.words import nowhere, sentence
 from policycheck.systems.kueue.drive.workload import NANOS, stamp, workload
@@ -52,6 +53,7 @@ class KueueAdmitter:
         self.patience = patience(self._session)
         self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
         self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
+        self._field = Field(self._session)
         self._second, self._prefix = -1, ""
 
     @property
@@ -181,25 +183,20 @@ class KueueAdmitter:
         return self._turns(self._session.node_down(name, self._nanos(now), gone=False))
 
     def sets(self, job: Job, grant: Grant) -> list[Set]:
-        """Podsets as their flavors change them."""
-        return [Set(spec, spec.pods, job.models, job.milli) for spec in job.pod_sets]
+        """Podsets as their flavors change them, on the nodes that were chosen where any were."""
+        return self._field.sets(job, grant)
 
     def where(self, grant: Grant) -> Where:
-        """The lowest domains that were chosen: nodes, where the topology goes down to the hostname."""
-        found: dict[str, int] = {}
-        for one in grant.sets:
-            if one.placement is not None:
-                for values, pods in one.placement[1]:
-                    found[values[-1]] = found.get(values[-1], 0) + pods
-        return tuple(found.items())
+        """The lowest domains that were chosen."""
+        return self._field.where(grant)
 
     def spread(self, job: Job, grant: Grant) -> Spread:
         """How far the placement is spread."""
-        return ()
+        return self._field.spread(job, grant)
 
     def total(self) -> int:
         """What flavors with a topology have."""
-        return NEVER
+        return self._field.total(self.resource)
 
     # -- looking in ---------------------------------------------------------------------------------
 
