@@ -16,6 +16,7 @@ from policycheck.report.simulation_words import (
     percent,
     span,
     unit,
+    unit_hours,
 )
 from policycheck.report.summary import plural
 from policycheck.simulate.metrics import Metrics
@@ -60,7 +61,8 @@ def _head(one: Result, style: Style) -> list[str]:
     parts = [plural(found.jobs.submitted, "job"), plural(len(found.queues), "queue")]
     capacity = f"{amount(found, found.cluster.capacity)} {unit(found)}"
     if found.cluster.basis == QUOTA:
-        parts.append(f"{capacity} of quota, nodes not known")
+        parts.append(f"{capacity} of quota")
+        parts.append(plural(scenario.nodes, "node") if scenario.nodes else "no nodes in sight")
     elif scenario.nodes:
         parts.append(f"{capacity} on {plural(scenario.nodes, 'node')}")
     else:
@@ -79,7 +81,7 @@ def _facts(one: Result, style: Style) -> Iterable[Fact]:
     found = one.metrics
     yield "jobs", style.dot.join(_jobs(found)), ""
     yield "waits", _spread(found.waits.first, style), ""
-    if found.preemption.evictions:
+    if found.waits.total[:6] != found.waits.first[:6]:  # what counts and the percentiles
         yield "in all", f"{_spread(found.waits.total, style)}, with what evictions added", ""
     yield "in use", _use(found), ""
     yield _preempted(found)
@@ -89,7 +91,7 @@ def _facts(one: Result, style: Style) -> Iterable[Fact]:
     if found.work.lost:
         lost, ran = hours(found, found.work.lost), hours(found, found.work.run)
         share, useful = percent(found.work.wasted), percent(found.work.goodput)
-        yield "wasted", f"{share}: {lost} of {ran} hours of {unit(found)} thrown away; goodput {useful}", ""
+        yield "wasted", f"{share}: {lost} of {ran} {unit_hours(found)} thrown away; goodput {useful}", ""
     if found.stretch.spread.size:
         yield "stretch", _stretch(found, style), ""
     yield from _placed(found)

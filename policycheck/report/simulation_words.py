@@ -53,6 +53,11 @@ def unit(found: Metrics) -> str:
     return {"cpu": "cores"}.get(found.resource, found.resource)
 
 
+def unit_hours(found: Metrics) -> str:
+    """What its time is counted in: ``GPU hours``."""
+    return f"{ {'GPUs': 'GPU', 'cores': 'core'}.get(unit(found), unit(found)) } hours"
+
+
 def amount(found: Metrics, units: int) -> str:
     """So many of the principal resource."""
     text = show(found.resource, units)
@@ -85,7 +90,8 @@ def at_least(style: Style) -> str:
 def hours(found: Metrics, unit_ms: int) -> str:
     """Units times milliseconds in hours."""
     value = unit_ms / (_HOUR * (1000 if found.resource == "cpu" else 1))
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    digits = 0 if value >= 10 else 1 if value >= 1 else 2
+    return f"{value:,.{digits}f}"
 
 
 def listed(names: Sequence[str]) -> str:

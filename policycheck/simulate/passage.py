@@ -31,27 +31,14 @@ class Passage(NamedTuple):
     held: int
     run: int
     lost: int
+    own: int  # run time that it needs undisturbed: its duration, or the limit if that is less
+    is_batch: bool  # it runs to an end, so that completion and stretch mean something
+    least_span: int  # the span; of what has not finished, the least that it can become
 
     @property
     def waited(self) -> int:
         """All waiting: the time of its life in which it was not admitted."""
         return self.span - self.held
-
-    @property
-    def own(self) -> int:
-        """Run time that it needs when nothing disturbs it: its duration, or the limit if that is less."""
-        job = self.life.job
-        return min(job.duration, job.limit) if job.limit > 0 else job.duration
-
-    @property
-    def is_batch(self) -> bool:
-        """Whether it runs to an end, so that completion and stretch mean something."""
-        return self.life.job.nature == BATCH and self.own > 0
-
-    @property
-    def least_span(self) -> int:
-        """The span; of what has not finished, the least that it can become."""
-        return self.span if self.done else max(self.span, self.waited + self.own)
 
 
 def passages(timeline: Timeline) -> tuple[Passage, ...]:
@@ -75,14 +62,17 @@ def _passage(life: Life, end: int) -> Passage:
         if stay.ready >= 0:
             ready = stay.ready if ready < 0 else ready
             run += max(0, until - stay.ready - stay.idle)
-    submit = life.job.submit
+    job = life.job
     over = life.finished if life.finished >= 0 else _closed(life, end)
-    span = max(0, over - submit)
-    wait = max(0, (first if first >= 0 else over) - submit)
-    reserve = max(0, life.stays[0].reserved - submit) if life.stays else wait
+    span = max(0, over - job.submit)
+    wait = max(0, (first if first >= 0 else over) - job.submit)
+    reserve = max(0, life.stays[0].reserved - job.submit) if life.stays else wait
     start = ready - first if ready >= 0 else -1
-    done = life.state == FINISHED
-    return Passage(life, first >= 0, done, reserve, wait, start, span, min(held, span), run, lost)
+    own = min(job.duration, job.limit) if job.limit > 0 else job.duration
+    done, held = life.state == FINISHED, min(held, span)
+    least = span if done else max(span, span - held + own)
+    batch = job.nature == BATCH and own > 0
+    return Passage(life, first >= 0, done, reserve, wait, start, span, held, run, lost, own, batch, least)
 
 
 def _closed(life: Life, end: int) -> int:

@@ -104,6 +104,13 @@ def _reclaims(line: QueueLine, end: int) -> Spread:
     return spread(done, still, "nothing that fits into its nominal quota ever waited")
 
 
+def _basis(timeline: Timeline) -> str:
+    """What the steps of supply count; without nodes, quota stands in for them."""
+    quota = sum(line.nominal for line in timeline.queues if line.nominal < UNLIMITED)
+    placed = any(one.largest >= 0 or one.fragment >= 0 or one.total != quota for one in timeline.supply)
+    return NODES if placed else QUOTA
+
+
 class _Total(NamedTuple):
     """All queues between two moments: ``wanted`` waits and is within what its queue may use."""
 
@@ -129,7 +136,7 @@ def cluster_use(timeline: Timeline) -> ClusterUse:
             full_capacity += span.length * span.total
     end = timeline.end
     return ClusterUse(
-        NODES if timeline.supply else QUOTA,
+        _basis(timeline),
         most,
         Ratio(allocated, capacity, "there was no capacity at any time" if end else NO_TIME),
         Ratio(saturated, end, NO_TIME),
