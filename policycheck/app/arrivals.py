@@ -126,14 +126,13 @@ def with_mix(sources: Sources, mix: Mix) -> Sources:
 
 def site(cluster: Cluster, resource: str) -> tuple[Site, str]:
     """What a mix or a trace falls upon, and whence the capacity is known."""
-    from policycheck.systems.kueue.checks.common import state
-    from policycheck.systems.kueue.doors import capacity, doors
+    from policycheck.systems.kueue.doors import capacity, doors, objects_of, per_host
 
-    objects, inventory = state(cluster).objects, cluster.inventory
+    objects, inventory = objects_of(cluster), cluster.inventory
     units, whence = capacity(objects, inventory, resource)
     hosts = tuple(Host(n.name, n.labels) for n in inventory.nodes if n.usable and n.machines == 1)
     priorities = {name: one.value for name, one in objects.priority_classes.items()}
-    return Site(doors(objects, resource), units, hosts, priorities), whence
+    return Site(doors(objects, resource), units, hosts, priorities, per_host(inventory, resource)), whence
 
 
 def arrivals(cluster: Cluster, offering: Offering) -> Arrivals:
@@ -203,10 +202,10 @@ def _of_trace(cluster: Cluster, trace: Trace, offering: Offering) -> Arrivals:
 
 def _principal(cluster: Cluster) -> str:
     """The accelerator that queues have quota in."""
-    from policycheck.systems.kueue.checks.common import state
+    from policycheck.systems.kueue.doors import objects_of
     from policycheck.systems.kueue.drive.facts import principal
 
-    return principal(state(cluster).objects)
+    return principal(objects_of(cluster))
 
 
 def load_trace(name: str, read: Read, setting: TraceSetting | None = None) -> tuple[Trace, TraceSetting]:

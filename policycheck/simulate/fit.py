@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol
 from policycheck.simulate.draw import Draw
 
 UNBOUNDED = math.inf
+_WIDEST = 12.0  # a sigma beyond anything recorded
+_REACHED = 0.9  # half of the numbers lie above the median: no mean comes nearer to the middle of the bounds
 
 
 class Spread(Protocol):
@@ -74,11 +76,25 @@ class LogNormal(NamedTuple):
 def fitted(mean: float, median: float, least: float = 0.0, most: float = UNBOUNDED) -> LogNormal:
     """The log-normal distribution with this mean and median: sigma = sqrt(2 ln(mean / median)).
 
-    Raises ValueError for a median of 0 or one above the mean, which no log-normal distribution has.
+    With bounds sigma is larger, so that the mean of what is drawn within them is ``mean`` all the same.
+    Raises ValueError for a median of 0 or one above the mean, which no log-normal distribution has, and for
+    bounds within which no median is, or that keep the mean from being reached.
     """
     if not 0 < median <= mean:
         raise ValueError("a median has to be above 0 and not above the mean")
-    return LogNormal(math.log(median), math.sqrt(2 * math.log(mean / median)), least, most)
+    plain = LogNormal(math.log(median), math.sqrt(2 * math.log(mean / median)), least, most)
+    if least <= 0 and most == UNBOUNDED:
+        return plain
+    if not least <= median <= most or (most != UNBOUNDED and mean > (least + most) * _REACHED / 2):
+        raise ValueError("no log-normal distribution has this median, and this mean within the bounds")
+    low, high = 0.0, _WIDEST
+    for _ in range(80):
+        middle = (low + high) / 2
+        if plain._replace(sigma=middle).mean() < mean:
+            low = middle
+        else:
+            high = middle
+    return plain._replace(sigma=high)
 
 
 class Exponential(NamedTuple):

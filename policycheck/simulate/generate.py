@@ -10,10 +10,9 @@ from policycheck.simulate.arrive import REPLAY, START, arrivals
 from policycheck.simulate.destination import Destination, NoQueueError, destinations
 from policycheck.simulate.draw import stream
 from policycheck.simulate.failure import changes
-from policycheck.simulate.fit import LogNormal
 from policycheck.simulate.job import SERVICE, Arrivals, Job
 from policycheck.simulate.mix import Klass, Mix, Priority, Site
-from policycheck.simulate.offer import Offer, fitting, offers
+from policycheck.simulate.offer import Offer, fitting, offers, recut
 from policycheck.simulate.period import show
 from policycheck.simulate.pods import Shelf
 from policycheck.simulate.service import mean_replicas, replicas
@@ -40,7 +39,7 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
     notes = list(mix.notes)
     end = horizon or mix.horizon
     mix = mix._replace(classes=tuple(k for k in mix.classes if k.arrives))
-    mix = fitting(mix, site.capacity, notes)
+    mix = recut(fitting(mix, site.capacity, notes), site.per_host, notes)
     plans = _plans(mix, site, end, load)
     shelf = Shelf(mix.resource)
     jobs: list[Job] = []
@@ -48,6 +47,8 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
         made = _services(plan, mix, site, shelf, end) if plan.klass.nature == SERVICE else None
         jobs.extend(_batch(plan, mix, site, shelf, seed, end) if made is None else made)
     jobs.sort(key=_ORDER)
+    if load or mix.load:
+        notes.append(_drawn(jobs, mix, site, end))
     notes.extend(_remarks(mix, shelf))
     nodes = changes(mix.failures, site.hosts, seed, end, notes)
     return Arrivals(tuple(jobs), nodes, end, f"mix {mix.name}", mix.digest, tuple(notes))
@@ -217,16 +218,21 @@ def _services(plan: _Plan, mix: Mix, site: Site, shelf: Shelf, end: int) -> Iter
             )
 
 
+def _drawn(jobs: Sequence[Job], mix: Mix, site: Site, end: int) -> str:
+    """What was really drawn: with rare long jobs that is far from the mean now and then."""
+    asked = 0.0
+    for job in jobs:
+        units = sum(s.pods * s.requests.get(mix.resource, 0) for s in job.pod_sets) * job.milli / 1000
+        asked += units * (job.duration if job.duration > 0 else end - job.submit)
+    whole = site.capacity * end
+    return (
+        f"what arrives asks for {asked / 3_600_000:,.0f} hours of {mix.resource}, {asked / whole:.0%} of the capacity over "
+        f"{show(end)}; run times go beyond it"
+    )
+
+
 def _remarks(mix: Mix, shelf: Shelf) -> Iterator[str]:
     for klass in mix.classes:
-        spread = klass.duration
-        if isinstance(spread, LogNormal):
-            free, bound = spread._replace(least=0.0, most=float("inf")).mean(), spread.mean()
-            if abs(free - bound) > 0.01 * free:
-                yield (
-                    f"class {klass.name}: run times are held within {show(int(spread.least))} and "
-                    f"{show(int(spread.most))}, which makes their mean {show(int(bound))} instead of {show(int(free))}"
-                )
         if klass.name in shelf.lost:
             yield (
                 f"class {klass.name}: asks for a topology level that its queues have not; that is left out of "

@@ -15,7 +15,6 @@ from policycheck.simulate.curve import FLAT, Curve
 from policycheck.simulate.fit import Choice, Constant, Spread
 from policycheck.simulate.job import BATCH
 
-GPU = "nvidia.com/gpu"
 EVENLY, BY_GUARANTEE = "evenly", "guarantee"
 
 
@@ -42,14 +41,15 @@ class Host(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What a mix falls upon. ``capacity`` is in units of the principal resource, 0 when nobody knows;
-    ``priorities`` are values by class name.
+    """What a mix falls upon. ``capacity`` is in units of the principal resource, and ``per_host`` what the
+    largest node has of them, both 0 when nobody knows; ``priorities`` are values by class name.
     """
 
     doors: tuple[Door, ...] = ()
     capacity: int = 0
     hosts: tuple[Host, ...] = ()
     priorities: Mapping[str, int] = {}
+    per_host: int = 0
 
 
 class Topology(NamedTuple):
@@ -140,6 +140,7 @@ class Klass(NamedTuple):
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     line: int = 0
+    is_cut: bool = False  # sizes are of whole jobs, cut into pods as nodes allow
 
     @property
     def arrives(self) -> bool:
@@ -179,7 +180,7 @@ class Mix(NamedTuple):
     name: str
     classes: tuple[Klass, ...]
     about: str = ""
-    resource: str = GPU
+    resource: str = ""  # that load and sizes are told in; "" is what queues in sight have quota in
     horizon: int = 0
     load: float = 0.0
     rate: float = 0.0

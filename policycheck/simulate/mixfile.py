@@ -160,6 +160,7 @@ class _Reader:
             one.labels,
             one.annotations,
             self.places.line(at),
+            one.job_gpus is not None,
         )
 
     def _curve(self, own: parts.CurveModel | None) -> Curve:

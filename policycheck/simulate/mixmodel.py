@@ -162,7 +162,7 @@ class MixModel(BaseModel):
     about: str = ""
     sources: list[str] = []
     assumed: list[str] = []
-    resource: str = "nvidia.com/gpu"
+    resource: str = ""
     horizon: Period = 0
     load: Annotated[float, Field(gt=0, le=100)] | None = None
     rate: Rate | None = None

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from policycheck.model.amount import QuantityError, amount
 from policycheck.simulate.arrive import INTERVAL, REPLAY, START
 from policycheck.simulate.curve import curve
+from policycheck.simulate.fit import UNBOUNDED, fitted
 from policycheck.simulate.mix import Topology
 from policycheck.simulate.period import PeriodError, parse, rate
 
@@ -109,11 +110,11 @@ class SpreadModel(BaseModel):
             )
         if (self.mean is None) != (self.median is None):
             raise ValueError("'mean' and 'median' go together: both make a log-normal distribution")
-        if self.median is not None and self.mean is not None and not 0 < self.median <= self.mean:
-            raise ValueError(
-                f"the median is {self.median} ms and the mean {self.mean} ms; a log-normal distribution has "
-                "a median above 0 and not above its mean"
-            )
+        if self.median is not None and self.mean is not None:
+            try:
+                fitted(self.mean, self.median, self.least, UNBOUNDED if self.most is None else self.most)
+            except ValueError as error:
+                raise ValueError(f"{error}: mean {self.mean} ms, median {self.median} ms") from None
         if self.exponential == 0:
             raise ValueError("'exponential' is a mean above 0")
         if self.most is not None and self.most < self.least:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from policycheck.simulate.arrive import REPLAY
 from policycheck.simulate.fit import choice
 from policycheck.simulate.job import SERVICE
-from policycheck.simulate.mix import Klass, Mix
+from policycheck.simulate.mix import Klass, Mix, Shape
 from policycheck.simulate.trouble import ArrivalsError
 
 
@@ -49,6 +49,32 @@ def fitting(mix: Mix, capacity: int, notes: list[str]) -> Mix:
             "of its jobs"
         )
     return mix._replace(classes=tuple(classes))
+
+
+def recut(mix: Mix, per_host: int, notes: list[str]) -> Mix:
+    """The mix with pods of whole jobs no larger than the largest node; the number of their accelerators is
+    rounded up to a whole number for each pod.
+    """
+    classes = []
+    for klass in mix.classes:
+        wide = klass.is_cut and per_host and any(shape.gpus > per_host for shape in klass.shapes)
+        if not wide:
+            classes.append(klass)
+            continue
+        shapes = tuple(_cut(shape, per_host) for shape in klass.shapes)
+        classes.append(klass._replace(shapes=shapes))
+        notes.append(
+            f"class {klass.name}: its pods have at most {per_host} of {mix.resource}, as the largest node"
+        )
+    return mix._replace(classes=tuple(classes))
+
+
+def _cut(shape: Shape, per_host: int) -> Shape:
+    if shape.gpus <= per_host:
+        return shape
+    units = shape.pods * shape.gpus
+    pods = -(-units // per_host)
+    return Shape(pods, -(-units // pods))
 
 
 def _odds(klass: Klass) -> list[float]:

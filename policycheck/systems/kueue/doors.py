@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from policycheck.model.amount import add
+from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Inventory
 from policycheck.simulate.mix import Door
 from policycheck.systems.kueue.model import ClusterQueue, KueueObjects, ResourceGroup
+from policycheck.systems.kueue.state import KueueState
+
+
+def objects_of(cluster: Cluster) -> KueueObjects:
+    """Kueue's objects of a cluster, which must have been linked with Kueue."""
+    state = cluster.systems.get("kueue")
+    if not isinstance(state, KueueState):
+        raise TypeError("the cluster was linked without Kueue")
+    return state.objects
 
 
 def doors(objects: KueueObjects, resource: str) -> tuple[Door, ...]:
@@ -58,6 +68,14 @@ def capacity(objects: KueueObjects, inventory: Inventory, resource: str) -> tupl
     if inventory.known and hardware and (not quota or hardware <= quota):
         return _whole(resource, hardware), "the usable nodes"
     return _whole(resource, quota), "all quota" if quota else ""
+
+
+def per_host(inventory: Inventory, resource: str) -> int:
+    """What the usable node that has most has of ``resource``, in whole units; 0 for unknown."""
+    found = [
+        n.allocatable.get(resource, 0) for n in inventory.nodes if n.usable and n.allocatable is not None
+    ]
+    return _whole(resource, max(found, default=0))
 
 
 def _whole(resource: str, amount: int) -> int:

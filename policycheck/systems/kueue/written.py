@@ -16,7 +16,7 @@ from policycheck.simulate.mix import Klass, Match
 from policycheck.simulate.period import HOUR, PeriodError, parse, show
 from policycheck.simulate.trouble import ArrivalsError
 from policycheck.systems.core.link import CoreState
-from policycheck.systems.kueue.checks.common import core, state
+from policycheck.systems.kueue.doors import objects_of
 from policycheck.systems.kueue.model import GROUP, KueueWorkload
 
 PREFIX = "policycheck.dev/"
@@ -58,7 +58,7 @@ def written(cluster: Cluster, seed: int, usual: Usual = Usual()) -> Written:  # 
 
     Raises ArrivalsError with every annotation that can not be read.
     """
-    objects, kube = state(cluster).objects, core(cluster)
+    objects, kube = objects_of(cluster), cluster.systems.get("core")
     problems: list[str] = []
     jobs: list[Job] = []
     assumed: list[str] = []
@@ -83,8 +83,9 @@ def written(cluster: Cluster, seed: int, usual: Usual = Usual()) -> Written:  # 
     return Written(tuple(sorted(jobs, key=lambda j: (j.submit, j.id))), tuple(_notes(assumed, left, usual)))
 
 
-def _nature(workload: KueueWorkload, kube: CoreState) -> str:
-    made_of = kube.workloads.get(workload.source) if workload.source is not None else None
+def _nature(workload: KueueWorkload, kube: object) -> str:
+    known = kube.workloads if isinstance(kube, CoreState) else {}
+    made_of = known.get(workload.source) if workload.source is not None else None
     return SERVICE if made_of is not None and made_of.nature == SERVICE else BATCH
 
 
