@@ -21,16 +21,19 @@ _MOST_STATES = 200_000  # of the set search; beyond it the ordinary search takes
 
 
 class _Greedy(NamedTuple):
-    """How many domains a greedy placement uses, and the last it used with and without the leader."""
+    """How many domains a greedy placement uses, and what the last one holds: with the leader beside it,
+    without one, and what that one would hold beside one. None where there was no such domain.
+    """
 
     used: int
-    last_led: int
-    last: int
+    least_led: int | None
+    least: int | None
+    least_if_led: int | None
 
 
 class _Best(NamedTuple):
     counts: Counts
-    domains: list[int]
+    domains: range
     threshold: int
     used: int
 
@@ -50,6 +53,7 @@ class _Task:
         self._profile = profile
         self._wish = wish
         self._wanted = wanted
+        self._evenness: dict[tuple[int, ...], float] = {}
         self._leaders = leaders
 
     def best_group(self, counts: Counts) -> _Best | None:
@@ -61,7 +65,7 @@ class _Task:
             groups = [self._domains.kids[d] for d in range(first[level - 1], first[level])]
         best: _Best | None = None
         for low, high in groups:
-            found = self._group(counts, list(range(low, high)), best.threshold if best else 0)
+            found = self._group(counts, range(low, high), best.threshold if best else 0)
             if found is not None and (
                 best is None
                 or found.threshold > best.threshold
@@ -70,20 +74,22 @@ class _Task:
                 best = found
         return best
 
-    def _group(self, counts: Counts, among: list[int], least: int) -> _Best | None:
+    def _group(self, counts: Counts, among: range, least: int) -> _Best | None:
         wish = self._wish
-        lower = self._below(among) if wish.level < wish.slice_level else among
+        lower: Sequence[int] = among
+        if wish.level < wish.slice_level and among:
+            lower = range(self._domains.kids[among[0]][0], self._domains.kids[among[-1]][1])
         greedy = self._greedy(counts, lower)
         if greedy is None or not greedy.used:
             return None
         threshold = self._wanted // greedy.used
-        if greedy.last_led >= 0:
-            threshold = min(threshold, counts.slices_led[greedy.last_led])
-        if greedy.last >= 0:
-            threshold = min(threshold, counts.slices[greedy.last])
+        if greedy.least_led is not None:
+            threshold = min(threshold, greedy.least_led)
+        if greedy.least is not None:
+            threshold = min(threshold, greedy.least)
         tries = [threshold]
-        if self._leaders and greedy.last >= 0:
-            tries.append(min(threshold, counts.slices_led[greedy.last]))
+        if self._leaders and greedy.least_if_led is not None:
+            tries.append(min(threshold, greedy.least_if_led))
         for attempt in dict.fromkeys(tries):
             if attempt <= 0 or attempt < least:
                 return None
@@ -98,6 +104,10 @@ class _Task:
 
     def _greedy(self, counts: Counts, among: Sequence[int]) -> _Greedy | None:
         """A greedy placement of all slices and the leader; None when they do not fit."""
+        if not self._leaders and not self._profile.prefers:
+            held = counts.slices
+            some = held[among.start : among.stop] if isinstance(among, range) else [held[d] for d in among]
+            return self._greedy_plain(some)
         deal = Deal(counts, self._wish, self._profile)
         left, leaders, used, last_led, last = self._wanted, self._leaders, 0, -1, -1
         rest = deal.ordered_led(among) if leaders else list(among)
@@ -114,19 +124,46 @@ class _Task:
             used += 1
             last = domain
             left -= counts.slices[domain]
-        return None if left > 0 else _Greedy(used, last_led, last)
+        if left > 0:
+            return None
+        return _Greedy(
+            used,
+            counts.slices_led[last_led] if last_led >= 0 else None,
+            counts.slices[last] if last >= 0 else None,
+            counts.slices_led[last] if last >= 0 else None,
+        )
 
-    def _prune(self, counts: Counts, among: list[int], threshold: int) -> Counts:
+    def _greedy_plain(self, slices: list[int]) -> _Greedy | None:
+        """The same when nothing but slices counts: domains need not be told apart."""
+        left, used, last = self._wanted, 0, None
+        most = max(slices, default=0)
+        if most < left:
+            slices.sort(reverse=True)
+        else:
+            slices = [most]
+        for held in slices:
+            if left <= 0 or held <= 0:
+                break
+            used += 1
+            last = held
+            left -= held
+        return None if left > 0 else _Greedy(used, None, last, last)
+
+    def _prune(self, counts: Counts, among: range, threshold: int) -> Counts:
         """A copy in which domains that cannot reach the threshold hold nothing."""
-        pruned = counts.copy()
+        pruned, level = counts.copy(), self._wish.level
+        changed = bool(self._wish.inner) or counts.led
         for domain in among:
-            for kid in range(*self._domains.kids[domain]):
-                self._cut(pruned, kid, threshold, self._wish.level + 1)
-        if among:
-            level = self._wish.level
+            low, high = self._domains.kids[domain]
+            if not counts.led and low < high and min(counts.slices[low:high]) >= threshold:
+                continue
+            changed = True
+            for kid in range(low, high):
+                self._cut(pruned, kid, threshold, level + 1)
+        if among and changed:
             roll(self._domains, pruned, self._wish, among[0], among[-1] + 1, level, {})
         for domain in among:
-            self._cut(pruned, domain, threshold, self._wish.level)
+            self._cut(pruned, domain, threshold, level)
         return pruned
 
     def _cut(self, counts: Counts, domain: int, threshold: int, level: int) -> None:
@@ -144,14 +181,14 @@ class _Task:
 
     def apply(self, best: _Best) -> tuple[Counts, int, list[int]] | None:
         """The set of domains, each with its part as all that it holds."""
-        wish, counts, among = self._wish, best.counts, best.domains
-        level = wish.level
+        wish, counts, level = self._wish, best.counts, self._wish.level
+        among: Sequence[int] = best.domains
         if level < wish.slice_level:
-            chosen = self._select(counts, sorted(among, key=lambda d: self._rank(counts, d)))
+            chosen = self._select(counts, among, ranked=True)
             if chosen is None:
                 return None
-            among, level = self._below(chosen), level + 1
-        chosen = self._select(counts, sorted(among))
+            among, level = sorted(self._below(chosen)), level + 1
+        chosen = self._select(counts, among)
         if chosen is None or self._wanted < len(chosen) * best.threshold:
             return None
         ordered = Deal(counts, wish, self._profile).ordered_led(chosen)
@@ -159,10 +196,28 @@ class _Task:
             return None
         return counts, level, ordered
 
-    def _rank(self, counts: Counts, domain: int) -> tuple[object, ...]:
+    def _ranked(self, counts: Counts, among: Iterable[int]) -> list[int]:
         """Most capacity first; of equals the one whose children are most even."""
-        entropy = _entropy(counts.pods[k] for k in range(*self._domains.kids[domain]))
-        return -counts.leaders[domain], -counts.slices_led[domain], -entropy, domain
+        equals: dict[tuple[int, int], list[int]] = {}
+        for domain in among:
+            equals.setdefault((-counts.leaders[domain], -counts.slices_led[domain]), []).append(domain)
+        out: list[int] = []
+        for key in sorted(equals):
+            some = equals[key]
+            if len(some) > 1:
+                some = sorted(some, key=lambda d: (-self._entropy(counts, d), d))
+            out += some
+        return out
+
+    def _entropy(self, counts: Counts, domain: int) -> float:
+        """How evenly the children hold pods."""
+        pods = tuple(counts.pods[slice(*self._domains.kids[domain])])
+        found = self._evenness.get(pods)
+        if found is None:
+            held = [n for n in pods if n > 0]
+            total = float(sum(held))
+            found = self._evenness[pods] = sum(-(n / total) * math.log2(n / total) for n in held)
+        return found
 
     def _fill(self, counts: Counts, ordered: list[int], threshold: int) -> bool:
         size = self._wish.slice_size
@@ -182,13 +237,23 @@ class _Task:
             over -= more
         return over <= 0 and leaders <= 0
 
-    def _select(self, counts: Counts, among: Sequence[int]) -> list[int] | None:
+    def _select(self, counts: Counts, among: Sequence[int], *, ranked: bool = False) -> list[int] | None:
         """Of the sets with as few domains as a greedy placement uses, one with the least capacity; the
-        first met counts. (leaders, pods) still to place -> the set that leads there, by its size.
+        first met counts, with those first that are ranked first if so asked.
         """
         greedy = self._greedy(counts, among)
         if greedy is None:
             return None
+        if greedy.used == 1 and not self._leaders:
+            wanted = self._wanted * self._wish.slice_size
+            able = [(counts.pods[d], d) for d in among if counts.pods[d] >= wanted and counts.slices[d] > 0]
+            least = min(able)[0] if able else 0
+            tight = [d for pods, d in able if pods == least]
+            return (self._ranked(counts, tight) if ranked and len(tight) > 1 else tight)[:1] or None
+        return self._combine(counts, self._ranked(counts, among) if ranked else among, greedy)
+
+    def _combine(self, counts: Counts, among: Sequence[int], greedy: _Greedy) -> list[int] | None:
+        """(leaders, pods) still to place -> the set that leads there, by its size."""
         steps: list[dict[tuple[int, int], tuple[int, ...]]] = [{} for _ in range(greedy.used + 1)]
         steps[0][self._leaders, self._wanted * self._wish.slice_size] = ()
         for domain in among:
@@ -206,9 +271,3 @@ class _Task:
                     return None
         ends = {pods: chosen for (leaders, pods), chosen in steps[-1].items() if leaders == 0 and pods <= 0}
         return list(ends[max(ends)]) if ends else None
-
-
-def _entropy(amounts: Iterable[int]) -> float:
-    held = [n for n in amounts if n > 0]
-    total = float(sum(held))
-    return sum(-(n / total) * math.log2(n / total) for n in held)

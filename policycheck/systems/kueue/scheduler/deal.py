@@ -25,6 +25,27 @@ class Deal:
         self.least_free = wish.spread and profile.mixed
         self._prefers = profile.prefers
 
+    @property
+    def plain(self) -> bool:
+        """Whether slices are pods, the fullest domain goes first, and nothing else has a say."""
+        return self.counts.single and not self.least_free and not self._prefers
+
+    def straight(
+        self, kids: Sequence[tuple[int, int]], domain: int, pods: int, level: int, last: int
+    ) -> tuple[int, int]:
+        """How far down from ``domain`` one child holds all ``pods``: that child, the tightest each time,
+        and its level. As ``out`` of one domain would have it when ``plain``.
+        """
+        held = self.counts.pods
+        while level < last and pods > 0:
+            low, high = kids[domain]
+            enough = [n for n in held[low:high] if n >= pods]
+            if not enough:
+                break
+            domain = held.index(min(enough), low, high)
+            level += 1
+        return domain, level
+
     def ordered(self, among: Iterable[int]) -> list[int]:
         """Domains of one level, most slices (or where least is free, fewest) first."""
         counts, sign = self.counts, 1 if self.least_free else -1

@@ -56,10 +56,10 @@ def fill(
 ) -> Found:
     """Places for all ``asks``, flavor by flavor; ``empty`` as if nobody else had been placed."""
     placed: dict[int, TopologyAssignment] = {}
-    shared: Assumed = {}
+    shared = Assuming()
     for flavor in sorted(asks):
         finder = Finder(land, flavor, profile, empty=empty, telling=telling)
-        assumed = shared if profile.overlapping and finder.domains.hostname else {}
+        assumed = shared if profile.overlapping and finder.domains.hostname else Assuming()
         filling = Filling(finder, assumed)
         for group in _groups(asks[flavor]):
             failure = filling.replace(group, holding) if holding is not None else filling.group(group)
@@ -69,7 +69,34 @@ def fill(
     return Found(placed, None)
 
 
+class Assuming:
+    """What podsets that were placed before take; added up only when somebody asks."""
+
+    __slots__ = ("_known", "_later")
+
+    def __init__(self) -> None:
+        self._known: Assumed = {}
+        self._later: list[tuple[TopologyAssignment, Mapping[str, int]]] = []
+
+    def add(self, assignment: TopologyAssignment, each: Mapping[str, int]) -> None:
+        """``assignment`` takes ``each`` for every pod."""
+        self._later.append((assignment, each))
+
+    def total(self) -> Assumed:
+        """All that is taken, by leaf."""
+        later, self._later = self._later, []
+        for assignment, each in later:
+            for values, pods in assignment.domains:
+                held = self._known.setdefault(values, {})
+                for resource, amount in each.items():
+                    held[resource] = held.get(resource, 0) + amount * pods
+                held[PODS] = held.get(PODS, 0) + pods
+        return self._known
+
+
 def _groups(asks: Sequence[Ask]) -> list[list[Ask]]:
+    if len(asks) == 1:
+        return [[asks[0]]]
     found: dict[object, list[Ask]] = {}
     for number, ask in enumerate(asks):
         found.setdefault(ask.request.group or number, []).append(ask)
@@ -79,18 +106,11 @@ def _groups(asks: Sequence[Ask]) -> list[list[Ask]]:
 class Filling:
     """One flavor, podset after podset."""
 
-    def __init__(self, finder: Finder, assumed: Assumed) -> None:
+    def __init__(self, finder: Finder, assumed: Assuming) -> None:
         self._finder = finder
         self._domains: Domains = finder.domains
         self._assumed = assumed
         self.placed: dict[int, TopologyAssignment] = {}
-
-    def _assume(self, assignment: TopologyAssignment, each: Mapping[str, int]) -> None:
-        for values, pods in assignment.domains:
-            held = self._assumed.setdefault(values, {})
-            for resource, amount in each.items():
-                held[resource] = held.get(resource, 0) + amount * pods
-            held[PODS] = held.get(PODS, 0) + pods
 
     def _assignment(self, placement: Placement) -> TopologyAssignment:
         domains = self._domains
@@ -110,7 +130,7 @@ class Filling:
             workers, leader = leader, workers
         if self._finder.profile.elastic and workers.before is not None and self._stands(workers, leader):
             return self._resize(workers, leader)
-        found = self._finder.place(workers, leader, self._assumed)
+        found = self._finder.place(workers, leader, self._assumed.total())
         if isinstance(found, str):
             return self._fail(asks[0], found)
         for ask, placement in ((workers, found[0]), (leader, found[1])):
@@ -120,7 +140,7 @@ class Filling:
 
     def _put(self, ask: Ask, assignment: TopologyAssignment) -> None:
         self.placed[ask.member] = assignment
-        self._assume(assignment, ask.each)
+        self._assumed.add(assignment, ask.each)
 
     # -- an elastic job -------------------------------------------------------------------------
 
@@ -151,18 +171,18 @@ class Filling:
             if leader is not None and leader.before is not None:
                 self._put(leader, leader.before)
             return None
-        self._assume(before, workers.each)
+        self._assumed.add(before, workers.each)
         kept = leader.before if leader is not None else None
         if leader is not None and kept is not None:
             self._put(leader, kept)
         more = workers._replace(pods=workers.pods - placed, before=None)
         newcomer = leader if kept is None else None
-        found = self._finder.place(more, newcomer, self._assumed)
+        found = self._finder.place(more, newcomer, self._assumed.total())
         if isinstance(found, str):
             return self._fail(workers, found)
         added = self._assignment(found[0])
         self.placed[workers.member] = self._merged(added, before)
-        self._assume(added, workers.each)
+        self._assumed.add(added, workers.each)
         if newcomer is not None:
             self._put(newcomer, self._assignment(found[1]))
         return None
@@ -201,7 +221,7 @@ class Filling:
             return self._fail(ask, f"the node cannot be replaced, since {stale} is not there any more either")
         within, request = self._confined(ask, rest, missing)
         found = self._finder.place(
-            ask._replace(pods=missing, request=request), None, self._assumed, within=within
+            ask._replace(pods=missing, request=request), None, self._assumed.total(), within=within
         )
         if isinstance(found, str):
             return self._fail(ask, found)
@@ -209,7 +229,7 @@ class Filling:
             return self._fail(ask, f"cannot find replacement assignment for unhealthy node: {lost}")
         added = self._assignment(found[0])
         self.placed[ask.member] = self._merged(added, rest)
-        self._assume(added, ask.each)
+        self._assumed.add(added, ask.each)
         return None
 
     def _confined(

@@ -10,7 +10,7 @@ only where it has to be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from policycheck.model.capacity import expand
 from policycheck.model.inventory import Node
@@ -56,14 +56,16 @@ class Place(NamedTuple):
 class Land:
     """Domains by flavor with the usage of their leaves. Adding and removing are exact opposites."""
 
-    __slots__ = ("epoch", "fields", "frozen", "known", "log", "places", "spots", "usage")
+    __slots__ = ("asked", "empty", "epoch", "fields", "frozen", "known", "log", "places", "spots", "usage")
 
     def __init__(self, fields: Mapping[str, Domains], *, shared: bool) -> None:
         self.fields = dict(fields)
         self.usage: list[int] = []
-        self.log: list[int] = []  # spots at which something changed, in order
+        self.log: list[int] = []  # spots at which usage changed, or nodes (~spot), in order
         self.epoch = 0  # grows when the log begins anew
-        self.known: dict[object, object] = {}  # what was counted, by those who count
+        self.known: dict[object, Any] = {}  # what was counted, by those who count
+        self.asked: dict[object, Any] = {}  # the same, by asks
+        self.empty: dict[object, Any] = {}  # what was found with nobody placed
         self.spots = 0
         self.frozen: dict[str, Domains] | None = None
         self.places: dict[str, Place] = {}
@@ -88,7 +90,8 @@ class Land:
         other = Land.__new__(Land)
         other.fields = {flavor: domains.copy() for flavor, domains in self.fields.items()}
         other.usage = self.usage.copy()
-        other.log, other.epoch, other.known = [], 0, {}
+        other.log, other.epoch = [], 0
+        other.known, other.asked, other.empty = {}, {}, {}
         other.spots, other.places, other.frozen = self.spots, self.places, None
         return other
 
@@ -156,18 +159,17 @@ class Land:
         usage = self.usage
         for cell, amount in taken.cells:
             usage[cell] += amount
-        self.touch(taken.spots)
+        self.log += taken.spots
 
     def remove(self, taken: Taken) -> None:
         """Undo ``add``."""
         usage = self.usage
         for cell, amount in taken.cells:
             usage[cell] -= amount
-        self.touch(taken.spots)
+        self.log += taken.spots
 
-    def touch(self, spots: Iterable[int]) -> None:
-        """Something changed at ``spots``; ``~spot`` when its nodes did. Too long a log is worth less than counting everything anew."""
-        self.log.extend(spots)
+    def trim(self) -> None:
+        """Begin the log anew when it is so long that counting everything costs less than reading it."""
         if len(self.log) > 4 * self.spots + 1000:
             self.log = []
             self.epoch += 1
@@ -176,11 +178,12 @@ class Land:
         """A node can be used from now on, or no more: the flavors that it belongs to."""
         changed = []
         self.frozen = None
+        self.empty = {}
         for flavor, domains in self.fields.items():
             leaf = domains.switch(name, on=on)
             if leaf >= 0:
                 place = self.places[flavor]
-                self.touch((~(place.space.offset + place.spots[leaf]),))
+                self.log.append(~(place.space.offset + place.spots[leaf]))
                 changed.append(flavor)
         return changed
 

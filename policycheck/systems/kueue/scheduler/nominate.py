@@ -66,6 +66,7 @@ class Nominator:
         self._scene = scene
         self._attempts = attempts
         self._trace = trace
+        self._barren: set[tuple[int, int]] = set()  # of this workload: (cell, amount) without victims
 
     def nominate(
         self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None, old: Item | None = None
@@ -75,6 +76,7 @@ class Nominator:
         ``old`` is the slice of the same job that ``item`` replaces.
         """
         placer = self._placer(item, queue, old)
+        self._barren.clear()
         found = self._nominate(item, queue, scan, pinned, placer)
         if placer is not None:
             self._place_preempting(item, found, placer)
@@ -162,7 +164,7 @@ class Nominator:
         """The nomination when the assignment fits or victims are found for it."""
         if assignment.mode == FIT:
             return Nomination(assignment, [])
-        if assignment.mode == PREEMPT:
+        if assignment.mode == PREEMPT and not self._is_barren(assignment):
             contest = self.contest(item, queue, tuple(assignment.usage.items()), assignment.columns)
             if placer is not None:
                 asks = placer.asks(assignment)
@@ -174,6 +176,13 @@ class Nominator:
             if targets:
                 return Nomination(assignment, targets)
         return None
+
+    def _is_barren(self, assignment: Assignment) -> bool:
+        """Whether it is known already that nobody can make room: all is one amount, and that was asked.
+        A place on nodes could only make it harder.
+        """
+        amounts = assignment.amounts
+        return len(amounts) == 1 and amounts[0] in self._barren and self._trace is None
 
     def contest(self, item: Item, queue: Queue, amounts: Amounts, columns: frozenset[int]) -> Contest:
         """What ``item`` needs of the scene."""
@@ -212,6 +221,7 @@ class Nominator:
             contest = self.contest(item, queue, ((cell, amount),), frozenset({cell // tree.size}))
             targets = self.targets(contest)
             if not targets:
+                self._barren.add((cell, amount))
                 return NO_CANDIDATES, tree.reach(cell, amount)[0]
             for victim, _ in targets:
                 tree.remove_all(victim.amounts)

@@ -40,11 +40,10 @@ class Finder:
         self, ask: Ask, leader: Ask | None, assumed: Assumed, *, within: int | None = None
     ) -> tuple[Placement, Placement] | str:
         """Leaves for the pods of ``ask`` and for the leader, or why there are none."""
-        wish = resolve(ask, self.domains.levels, multi_layer=self.profile.multi_layer)
-        if isinstance(wish, str):
-            return wish
-        scored, leaders = self.profile.prefers, 0 if leader is None else 1
-        stock = stock_of(self.land, self.flavor, ask, leader, wish, scored=scored, empty=self._empty)
+        counted = self._counted(ask, leader)
+        if isinstance(counted, str):
+            return counted
+        (wish, stock), leaders = counted, 0 if leader is None else 1
         if assumed:
             stock.assume(assumed)
         counts = stock.counts if within is None else stock.within(within)
@@ -62,6 +61,24 @@ class Finder:
         ordered = sorted(shares)
         workers = tuple((s.domain - base, s.pods) for s in ordered if s.pods > 0)
         return workers, tuple((s.domain - base, s.leaders) for s in ordered if s.leaders > 0)
+
+    def _counted(self, ask: Ask, leader: Ask | None) -> tuple[Wish, Stock] | str:
+        """What ``ask`` means here, and what there is for it; asks that are alike are looked up."""
+        key = None
+        if ask.key is not None and (leader is None or leader.key is not None):
+            key = (self.flavor, ask.key, None if leader is None else leader.key, self._empty)
+            found: tuple[Wish, Stock] | None = self.land.asked.get(key)
+            if found is not None:
+                found[1].mend()
+                return found
+        wish = resolve(ask, self.domains.levels, multi_layer=self.profile.multi_layer)
+        if isinstance(wish, str):
+            return wish
+        scored = self.profile.prefers
+        stock = stock_of(self.land, self.flavor, ask, leader, wish, scored=scored, empty=self._empty)
+        if key is not None:
+            self.land.asked[key] = (wish, stock)
+        return wish, stock
 
     def _left_out(self, stock: Stock, ask: Ask, assumed: Assumed, within: int | None) -> str:
         return stock.room.left_out(ask, assumed, within) if self._telling else ""
@@ -93,6 +110,8 @@ class Finder:
         if wish.inner and not balanced:
             counts = counts.copy()  # inner slices are cut for this workload alone
         deal = Deal(counts, wish, self.profile)
+        if len(found) == 1 and not leaders and deal.plain:
+            found[0], level = deal.straight(self.domains.kids, found[0], pods, level, last)
         shares = deal.out(found, pods, leaders, size, slices=True)
         while level < min(last, wish.slice_level) and not balanced:
             below = [k for s in shares for k in range(*self.domains.kids[s.domain])]

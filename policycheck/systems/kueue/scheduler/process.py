@@ -186,8 +186,9 @@ class Process:
     def _check(self, entry: Entry) -> int:
         """Whether the entry fits once all victims of this cycle and its own are gone."""
         assignment, tree = entry.assignment, self._session.trees[entry.queue.tree]
-        if assignment.mode != FIT and not entry.targets and not assignment.claims:
-            return FITS  # nobody asks
+        land = self._land
+        if assignment.mode != FIT and not entry.targets and (land is None or land.fits(assignment.claims)):
+            return FITS  # without victims only a lost place would count
         if self._gone or entry.targets or entry.replaces is not None:
             away = dict(self._gone)
             away.update({victim.id: victim for victim, _ in entry.targets})
@@ -198,8 +199,8 @@ class Process:
         for victim in away.values():
             self._take(victim)
         check = FITS if tree.fits(assignment.amounts) else NO_QUOTA
-        if check == FITS and assignment.claims and self._land is not None:
-            check = FITS if self._land.fits(assignment.claims) else NO_PLACE
+        if check == FITS and assignment.claims and land is not None:
+            check = FITS if land.fits(assignment.claims) else NO_PLACE
         for victim in away.values():
             self._put_back(victim)
         return check

@@ -1,8 +1,8 @@
 """The mutable state of a session: workloads, and the queues in which they wait.
 
-A queue keeps its waiting workloads in classes of equal shape and priority, each a heap, so that a
-whole class is parked or returned at once (KEP "scheduling equivalence"). Entries are removed
-lazily: one whose ticket is no longer its workload's is stale.
+A queue keeps its waiting workloads in classes of equal shape and priority, so that a whole class is
+parked or returned at once (KEP "scheduling equivalence"). Entries are removed lazily: one whose ticket
+is no longer its workload's is stale.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from policycheck.systems.kueue.model import Admission, ClusterQueue, KueueWorkload
 from policycheck.systems.kueue.quota import Amounts
+from policycheck.systems.kueue.scheduler.kin import Bag, Entry, Key, Kin
 from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Taken
 from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.topology import Traits
 
 AWAY, ACTIVE, PARKED, IN_FLIGHT = range(4)  # where a waiting workload is
-Entry = tuple[int, str, str, int, "Item"]  # time, uid, id, ticket, workload
 
 
 class Item:

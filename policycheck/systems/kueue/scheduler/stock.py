@@ -92,6 +92,7 @@ class Stock:
     def mend(self) -> None:
         """Catch up with the land."""
         land = self.land
+        land.trim()
         stale, self._stale = self._stale, []
         if self._epoch != land.epoch:
             self._all()
@@ -301,4 +302,5 @@ def _make_room(land: Land, more: int) -> None:
         if total <= _MOST_COUNTED:
             return
         old = land.known.pop(kind)
+        land.asked.clear()
         total -= old.domains.size if isinstance(old, Stock) else 0

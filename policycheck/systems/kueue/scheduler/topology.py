@@ -146,6 +146,7 @@ class Placer:
         self._old = old
         self._telling = telling
         self._holding = _holding(item)
+        self._asked: tuple[Assignment, int, Asks] | None = None
 
     @property
     def wanted(self) -> bool:
@@ -158,6 +159,9 @@ class Placer:
         """The podsets to place, by flavor. One that cannot be placed for what it was given makes the
         assignment one that does not fit.
         """
+        known = self._asked
+        if known is not None and known[0] is assignment and known[1] == len(assignment.topology):
+            return known[2]
         found: Asks = {}
         for result in assignment.sets:
             spec = self._item.shape.sets[result.member].spec
@@ -174,6 +178,7 @@ class Placer:
                 assignment.delayed[result.member] = PENDING
             else:
                 found.setdefault(flavor, []).append(self._ask(result, spec, implied=not explicit))
+        self._asked = assignment, len(assignment.topology), found
         return found
 
     def _flavor(self, assignment: Assignment, result: SetResult) -> str | None:
@@ -209,13 +214,27 @@ class Placer:
             given = (s for s in self._old.admission.pod_sets if s.name == spec.name)
             before = next((s.topology for s in given), None)
         updated = _updated(spec, self._item.workload)
-        return Ask(result.member, result.pods, spec.requests, updated, request, implied, before)
+        key = (self._item.shape.number, result.member, implied) if updated is spec else None
+        return Ask(result.member, result.pods, spec.requests, updated, request, implied, before, key)
 
     # -- what comes of it -----------------------------------------------------------------------
 
     def find(self, asks: Asks, *, empty: bool = False) -> Found:
         """Places for ``asks`` as things are, or with nobody else placed."""
+        if empty and not self._telling and self._holding is None and self._old is None:
+            return self._find_empty(asks)
         return fill(self.land, asks, self._profile, holding=self._holding, empty=empty, telling=self._telling)
+
+    def _find_empty(self, asks: Asks) -> Found:
+        """Where they would be with nobody else placed; that changes with nodes only."""
+        key = tuple((flavor, ask.key, ask.pods) for flavor, some in asks.items() for ask in some)
+        known = self.land.empty
+        found = known.get(key)
+        if not isinstance(found, Found):
+            found = fill(self.land, asks, self._profile, empty=True)
+            if all(ask.key is not None for some in asks.values() for ask in some):
+                known[key] = found
+        return found
 
     def settle(self, assignment: Assignment) -> None:
         """Place an assignment that quota allows; where there is no place, its mode is what is left."""

@@ -25,6 +25,7 @@ class Ask(NamedTuple):
     request: TopologyRequest
     implied: bool = False  # the queue has nothing but flavors with topology
     before: TopologyAssignment | None = None  # of the slice of an elastic job that is replaced
+    key: object = None  # equal for asks that are alike but for ``pods`` and ``before``; None: nobody knows
 
 
 class Wish(NamedTuple):

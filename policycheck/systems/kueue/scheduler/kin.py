@@ -1,0 +1,115 @@
+"""Waiting workloads of one kind, parked and returned as a whole, whatever their number.
+
+Workloads of one class wait in *bags*. Whether a bag is active is said once for all in it, so that parking
+or returning a class turns a flag; where both bags hold something the smaller goes over to the larger.
+Entries are removed lazily: one whose ticket is no longer its workload's is stale.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.state import Item
+
+Entry = tuple[int, str, str, int, "Item"]  # time, uid, id, ticket, workload
+Key = tuple[int, int, str, bool]  # shape number, priority, LocalQueue or "", foreign
+
+
+class Bag:
+    """Some of a class, the first at the top of the heap. ``mark`` is equal when it holds the same workloads
+    with scans as far.
+    """
+
+    __slots__ = ("active", "heap", "mark", "size")
+
+    def __init__(self, *, active: bool) -> None:
+        self.active = active
+        self.heap: list[Entry] = []
+        self.size = 0  # without stale entries
+        self.mark = 0
+
+    def add(self, item: Item, entry: Entry) -> None:
+        """One more."""
+        item.bag = self
+        self.size += 1
+        self.mark ^= item.mark
+        heapq.heappush(self.heap, entry)
+
+    def remove(self, item: Item) -> None:
+        """One less; the caller makes its entry stale."""
+        item.bag = None
+        self.size -= 1
+        self.mark ^= item.mark
+
+    def head(self) -> Entry | None:
+        """The first entry that is not stale."""
+        heap = self.heap
+        while heap:
+            entry = heap[0]
+            if entry[3] == entry[4].ticket:
+                return entry
+            heapq.heappop(heap)
+        return None
+
+    def entries(self) -> Iterator[Entry]:
+        """All that are not stale, in no particular order."""
+        return (entry for entry in self.heap if entry[3] == entry[4].ticket)
+
+    def pour(self, other: Bag) -> None:
+        """Everything of ``other`` comes here."""
+        for entry in other.entries():
+            entry[4].bag = self
+            heapq.heappush(self.heap, entry)
+        self.size += other.size
+        self.mark ^= other.mark
+        other.heap, other.size, other.mark = [], 0, 0
+
+
+class Kin:
+    """Waiting workloads of one shape and priority in one queue (and LocalQueue, where that counts).
+
+    ``held`` are those that back off: they do not return with the others. Those of a *foreign* namespace,
+    which the queue does not take, never return.
+    """
+
+    __slots__ = ("active", "foreign", "held", "local", "parked", "priority", "told")
+
+    def __init__(self, key: Key) -> None:
+        _, self.priority, self.local, self.foreign = key
+        self.active = Bag(active=True)
+        self.parked = Bag(active=False)
+        self.held = Bag(active=False)
+        self.told: tuple[int, str, str, int] | None = None  # the head that its queue knows
+
+    def bags(self) -> tuple[Bag, Bag, Bag]:
+        """All of them."""
+        return self.active, self.parked, self.held
+
+    def exchange(self, *, to_active: bool) -> int:
+        """Everything parked becomes active, or the other way round; how many that were."""
+        source, target = (self.parked, self.active) if to_active else (self.active, self.parked)
+        moved = source.size
+        if not moved:
+            source.heap.clear()
+            return 0
+        if source.size > target.size:
+            source.pour(target)
+            self.active, self.parked = self.parked, self.active
+            self.active.active, self.parked.active = True, False
+        else:
+            target.pour(source)
+        return moved
+
+    def copied(self, key: Key, items: dict[str, Item]) -> Kin:
+        """The same of workloads that are copies."""
+        made = Kin(key)
+        made.told = self.told
+        for mine, theirs in zip(self.bags(), made.bags(), strict=True):
+            theirs.heap = [(*e[:4], items[e[4].id]) for e in mine.entries()]
+            theirs.size, theirs.mark = mine.size, mine.mark
+            for entry in theirs.heap:
+                entry[4].bag = theirs
+        return made
