@@ -16,8 +16,10 @@ from typing import NamedTuple, Protocol
 from policycheck.simulate.draw import Draw
 
 UNBOUNDED = math.inf
-_WIDEST = 12.0  # a sigma beyond anything recorded
-_REACHED = 0.9  # half of the numbers lie above the median: no mean comes nearer to the middle of the bounds
+_WIDEST, _STEP = (
+    8.0,
+    0.05,
+)  # a sigma beyond anything recorded; the mean within bounds rises and may fall again
 
 
 class Spread(Protocol):
@@ -85,10 +87,14 @@ def fitted(mean: float, median: float, least: float = 0.0, most: float = UNBOUND
     plain = LogNormal(math.log(median), math.sqrt(2 * math.log(mean / median)), least, most)
     if least <= 0 and most == UNBOUNDED:
         return plain
-    if not least <= median <= most or (most != UNBOUNDED and mean > (least + most) * _REACHED / 2):
-        raise ValueError("no log-normal distribution has this median, and this mean within the bounds")
-    low, high = 0.0, _WIDEST
-    for _ in range(80):
+    if not least <= median <= most:
+        raise ValueError("the median of a log-normal distribution lies within its bounds")
+    steps = (plain._replace(sigma=n * _STEP) for n in range(1, int(_WIDEST / _STEP)))
+    reached = next((one.sigma for one in steps if one.mean() >= mean), 0.0)
+    if not reached:
+        raise ValueError("no log-normal distribution with this median has this mean within the bounds")
+    low, high = reached - _STEP, reached
+    for _ in range(50):
         middle = (low + high) / 2
         if plain._replace(sigma=middle).mean() < mean:
             low = middle

@@ -11,7 +11,7 @@ from policycheck.simulate.arrive import INTERVAL, REPLAY, START
 from policycheck.simulate.curve import curve
 from policycheck.simulate.fit import UNBOUNDED, fitted
 from policycheck.simulate.mix import Topology
-from policycheck.simulate.period import PeriodError, parse, rate
+from policycheck.simulate.period import PeriodError, parse, rate, show
 
 _MOST_PODS = 100_000
 _FORMS = ("constant", "mean", "exponential", "uniform", "odds", "quantiles", "values", "file")
@@ -114,11 +114,11 @@ class SpreadModel(BaseModel):
             try:
                 fitted(self.mean, self.median, self.least, UNBOUNDED if self.most is None else self.most)
             except ValueError as error:
-                raise ValueError(f"{error}: mean {self.mean} ms, median {self.median} ms") from None
+                raise ValueError(f"{error}: mean {show(self.mean)}, median {show(self.median)}") from None
         if self.exponential == 0:
             raise ValueError("'exponential' is a mean above 0")
         if self.most is not None and self.most < self.least:
-            raise ValueError(f"'most' is {self.most} ms, less than 'least' with {self.least} ms")
+            raise ValueError(f"'most' is {show(self.most)}, less than 'least' with {show(self.least)}")
         self._lists()
         return self
 

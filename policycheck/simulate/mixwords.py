@@ -25,7 +25,9 @@ def _order(pair: tuple[str, str]) -> tuple[object, ...]:
 
 
 def _words(one: Any, loc: Path, model: Any) -> str:
-    name, given, context = dotted(loc), one.get("input"), one.get("ctx", {})
+    # A plain value stands for a map with one key, which nobody wrote.
+    shown = loc[:-1] if loc and loc[-1] in _SHORT else loc
+    name, given, context = dotted(shown), one.get("input"), one.get("ctx", {})
     match one["type"]:
         case "extra_forbidden":
             return f"unknown key {name!r}{suggest(str(loc[-1]), keys_of(model, loc[:-1]))}"
@@ -33,6 +35,8 @@ def _words(one: Any, loc: Path, model: Any) -> str:
             return f"{name!r} is missing; it has to be written"
         case "literal_error":
             return f"{name!r} is {given!r}; allowed are {context['expected'].replace(' or ', ', ')}"
+        case "dict_type" if loc and loc[-1] in _NUMBERS:
+            return f"{name!r} is {given!r}; write a number, or numbers with odds, as in {{1: 0.8, 8: 0.2}}"
         case "model_type" | "dict_type" | "model_attributes_type":
             return f"{name!r} is {given!r}; write a map of keys and values"
         case "list_type" | "tuple_type":
@@ -53,13 +57,20 @@ def _words(one: Any, loc: Path, model: Any) -> str:
     return f"{name!r} is {given!r}: {one['msg']}"
 
 
+_SHORT = ("constant", "process")
+_NUMBERS = ("pods", "gpus", "job-gpus")
 _NAME = "a name has small letters, digits and hyphens, as in large-training"
 _PATTERNS = {"name": _NAME, "mix": _NAME, "starts": "write a day and an hour, as in 'monday 09:00'"}
 _BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at most {}"}
 
 
 def _bound(context: dict[str, Any]) -> str:
-    return next(words.format(context[key]) for key, words in _BOUNDS.items() if key in context)
+    return next(words.format(_plain(context[key])) for key, words in _BOUNDS.items() if key in context)
+
+
+def _plain(value: Any) -> Any:
+    """A bound as it would be written: 1 instead of 1.0."""
+    return int(value) if isinstance(value, float) and value == int(value) else value
 
 
 def dotted(loc: Path) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from policycheck.source.document import DocumentId, Path
 from policycheck.source.spans import locate
-from policycheck.source.text import TextError
+from policycheck.source.text import Lines, TextError
 from policycheck.source.yamldoc import load_values
 
 
@@ -20,8 +20,10 @@ def load(file: str, data: bytes, what: str) -> dict[str, Any]:
     try:
         values = load_values(file, data)
     except TextError as error:
-        why = error.why if error.why.startswith(f"{file}:") else f"{file}: {error.why}"
-        raise OurFileError(why) from None
+        if error.why.startswith(f"{file}:"):
+            raise OurFileError(error.why) from None
+        line, column = Lines(data.decode("utf-8", "replace")).place(error.offset)
+        raise OurFileError(f"{file}:{line}:{column}: {error.why}") from None
     if not values:
         raise OurFileError(f"{file}:1:1: the file is empty; {what} is a map of keys and values")
     if len(values) > 1:

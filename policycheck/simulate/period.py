@@ -8,7 +8,7 @@ UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 
 HOUR, DAY, WEEK = UNITS["h"], UNITS["d"], UNITS["w"]
 LONGEST = 10_000 * DAY  # 27 years: beyond it a number is a slip, or in another unit
 ALLOWED = "write a number with a unit of ms, s, m, h, d or w, as in 90s, 4h or 1h30m"
-_PART = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*(ms|[smhdw])", re.ASCII)
+_PART = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*(ms|[smhdw])\s*", re.ASCII)
 _BARE = re.compile(r"\d{1,18}(?:\.\d{1,9})?\Z", re.ASCII)
 _RATE = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*/\s*(ms|[smhdw])\s*\Z", re.ASCII)
 

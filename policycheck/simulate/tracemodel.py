@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from policycheck.simulate.column import NAMES
 from policycheck.simulate.mixpart import Period, Shape, TopologyModel, Whole
+from policycheck.simulate.period import show
 
 
 class TraceModel(BaseModel):
@@ -37,5 +38,7 @@ class TraceModel(BaseModel):
         if unknown:
             raise ValueError(f"'columns' has no field {unknown[0]!r}; allowed are {', '.join(NAMES)}")
         if self.window[1] and self.window[0] >= self.window[1]:
-            raise ValueError(f"'window' ends at {self.window[1]} ms, before it begins at {self.window[0]} ms")
+            raise ValueError(
+                f"'window' ends at {show(self.window[1])}, before it begins at {show(self.window[0])}"
+            )
         return self
