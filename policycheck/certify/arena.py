@@ -128,9 +128,15 @@ class Arena(Protocol):
         """Queues that can lend to or take from ``queue``, without itself."""
 
     def inapplicable(self, queue: str) -> str:
-        """Why nothing can be certified locally about the queue (it hands work to other clusters, is
-        ambiguous ...), or "".
+        """Why nothing can be certified locally about the queue (it hands work to other clusters), or
+        "".
         """
+
+    def unclear(self, queue: str) -> str:
+        """Why nothing can be known about the queue (defined in several ways, a circle of cohorts), or ""."""
+
+    def nominal(self, queue: str) -> Mapping[tuple[str, str], int]:
+        """The quota of the queue's own by (flavor, resource), whether it can be enforced or not."""
 
     def shapes(self, queue: str) -> Sequence[Shape]:
         """Shapes of the workloads in sight that go to ``queue``."""

@@ -13,6 +13,7 @@ from policycheck.certify.arena import SUBMIT, Ask, Move, Scenario
 from policycheck.model.workload import PodSet
 
 Breaks = Callable[[Scenario], bool]
+Keeps = Callable[[Ask], bool]
 
 
 class Shrunk(NamedTuple):
@@ -30,8 +31,9 @@ class _SpentError(Exception):
 class _Trial:
     """The smallest scenario so far, and plays left."""
 
-    def __init__(self, scenario: Scenario, breaks: Breaks, budget: int) -> None:
+    def __init__(self, scenario: Scenario, breaks: Breaks, budget: int, keeps: Keeps) -> None:
         self.best = scenario
+        self.keeps = keeps
         self.played = 0
         self._breaks = breaks
         self._budget = budget
@@ -51,9 +53,16 @@ class _Trial:
         return True
 
 
-def shrink(scenario: Scenario, breaks: Breaks, budget: int = 400) -> Shrunk:
-    """The smallest scenario found that ``breaks``; ``scenario`` itself must. At most ``budget`` plays."""
-    trial = _Trial(scenario, breaks, budget)
+def _free(_: Ask) -> bool:
+    return False
+
+
+def shrink(scenario: Scenario, breaks: Breaks, budget: int = 400, keeps: Keeps = _free) -> Shrunk:
+    """The smallest scenario found that ``breaks``; ``scenario`` itself must. At most ``budget`` plays.
+
+    Workloads that ``keeps`` names may go as a whole, and are not made smaller.
+    """
+    trial = _Trial(scenario, breaks, budget, keeps)
     steps = (_fewer_asks, _fewer_moves, _fewer_lost, _smaller_sets, _smaller_pods, _sooner)
     try:
         before = None
@@ -147,6 +156,8 @@ def _lowered(
 def _smaller_sets(trial: _Trial) -> None:
     """Fewer pods in each podset."""
     for ask in trial.best.asks:
+        if trial.keeps(ask):
+            continue
         for at, spec in enumerate(ask.shape.pod_sets):
             if spec.min_count is None:
 
@@ -159,6 +170,8 @@ def _smaller_sets(trial: _Trial) -> None:
 def _smaller_pods(trial: _Trial) -> None:
     """Less of each resource in a pod; none of it at all where that still breaks it."""
     for ask in trial.best.asks:
+        if trial.keeps(ask):
+            continue
         for at, spec in enumerate(ask.shape.pod_sets):
             for resource, amount in sorted(spec.requests.items()):
 

@@ -1,0 +1,1 @@
+"""The claims: one module each, and the list of all of them."""
