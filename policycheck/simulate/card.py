@@ -43,6 +43,7 @@ class CardKind(NamedTuple):
     compute: int = 0
     partitions: tuple[Partition, ...] = ()
     dynamic: bool = False  # partitions are made when asked for; else they are laid out beforehand
+    limit: int = 0  # shares that one container may ask for, beyond which the node refuses it; 0 any number
 
 
 class Card(NamedTuple):

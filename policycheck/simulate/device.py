@@ -6,7 +6,7 @@ is made and changed only through these functions; what a partition is comes from
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from policycheck.simulate.card import (
@@ -39,6 +39,7 @@ from policycheck.simulate.fitting import (
     key,
     rounds,
     serves,
+    together,
 )
 
 __all__ = (
@@ -104,16 +105,43 @@ def take_at(
     devices: Devices, positions: list[int], ask: DeviceAsk, pick: str, draw: int
 ) -> tuple[Devices, Taken]:
     """What an ask takes of the cards at ``positions``, where it has to fit (``fits_at``)."""
-    here = [devices[i] for i in positions]
-    left = {r: n for r, n in ask.units.items() if n > 0}
-    is_careful = ask.milli == WHOLE and len(left) > 1 and is_coupled(here, list(left.items()))
+    units = {r: n for r, n in ask.units.items() if n > 0}
     state = list(devices)
     taken: list[Piece] = []
+    if ask.milli < WHOLE or len(units) == 1 or not is_coupled([devices[i] for i in positions], units):
+        _take_units(state, positions, units, ask.milli, (pick, draw), taken)
+        return tuple(state), tuple(taken)
+    if pick == "best":
+        positions = sorted(positions, key=lambda i: (idle(devices[i]), i))
+    elif pick == "random":
+        turn = mixed(draw) % len(positions)
+        positions = positions[turn:] + positions[:turn]
+    shares = together([devices[i] for i in positions], list(units.items()))
+    for i, share in zip(positions, shares or (), strict=True):
+        own = {r: n for r, n in zip(units, share, strict=True) if n}
+        _take_units(state, [i], own, WHOLE, (pick, draw), taken)
+    return tuple(state), tuple(taken)
+
+
+def _take_units(
+    state: list[Card],
+    positions: list[int],
+    units: Mapping[str, int],
+    milli: int,
+    how: tuple[str, int],
+    taken: list[Piece],
+) -> None:
+    """Take ``units`` one by one, what needs most of a card first; of a single card also where its instances
+    get in each other's way.
+    """
+    pick, draw = how
+    left = dict(units)
+    here = [state[i] for i in positions]
+    is_careful = len(left) > 1 and len(positions) == 1
     for resource in sorted(left, key=lambda r: (-_reach(here, r), r)):
         while left[resource]:
-            gone = {piece.card for piece in taken} if ask.milli < WHOLE else set[int]()
-            free = [i for i in positions if i not in gone]
-            found = _candidates(state, free, resource, ask.milli)
+            gone = {piece.card for piece in taken} if milli < WHOLE else set[int]()
+            found = _candidates(state, [i for i in positions if i not in gone], resource, milli)
             if pick == "best":
                 found.sort(key=_best(state, found, left[resource], taken))
             elif pick == "random":
@@ -124,7 +152,6 @@ def take_at(
             piece = next(p for p in found if not is_careful or _leaves(state, p, positions, rest))
             state[piece.card] = _with(state[piece.card], piece)
             taken.append(piece)
-    return tuple(state), tuple(taken)
 
 
 def _reach(cards: list[Card], resource: str) -> int:

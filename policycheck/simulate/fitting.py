@@ -6,12 +6,13 @@ ways in which each card could serve them, so that the answer is exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from policycheck.simulate.card import WHOLE, Card, answers, card_units, has_room, vectors
 
 Devices = tuple[Card, ...]
+Vector = tuple[int, ...]  # units, resource by resource
 
 
 class DeviceAsk(NamedTuple):
@@ -68,7 +69,9 @@ def rounds(held: list[int], number: int) -> int:
 
 
 def fits(devices: Devices, ask: DeviceAsk) -> bool:
-    """Whether the ask can be met now. Exact, for partitions too: all placements are considered."""
+    """Whether the ask can be met now. Exact, for partitions too: all placements are considered (``together``
+    names the one limit).
+    """
     units = [(r, n) for r, n in ask.units.items() if n > 0]
     if not units:
         return True
@@ -99,37 +102,91 @@ def fits_at(devices: Devices, positions: list[int], units: list[tuple[str, int]]
     cards = [devices[i] for i in positions]
     if any(sum(card_units(card, r) for card in cards) < n for r, n in units):
         return False
-    return len(units) == 1 or not is_coupled(cards, units) or _fit_together(cards, units)
+    return len(units) == 1 or not is_coupled(cards, dict(units)) or together(cards, units) is not None
 
 
-def is_coupled(cards: list[Card], units: list[tuple[str, int]]) -> bool:
+def is_coupled(cards: Sequence[Card], resources: Iterable[str]) -> bool:
     """Whether some card could serve two of the resources, so that they can not be counted apart."""
+    wanted = tuple(resources)
     for kind in {card.kind for card in cards}:
         names = (kind.whole, kind.share)
-        served = sum(r in names or any(answers(p, r) for p in kind.partitions) for r, _ in units)
+        served = sum(r in names or any(answers(p, r) for p in kind.partitions) for r in wanted)
         if served > 1:
             return True
     return False
 
 
-def _fit_together(cards: list[Card], units: list[tuple[str, int]]) -> bool:
-    """Whether the cards can serve all resources at once: what is left after each card, over all its ways."""
+_MOST_TRIED = 20_000  # states of the search; only an ask for many partitions of many kinds comes near
+
+
+def together(cards: Sequence[Card], units: Sequence[tuple[str, int]]) -> list[Vector] | None:
+    """Units of each resource that each card serves so that all of ``units`` are served; None when there is no
+    such way. The first cards are filled first.
+
+    Exact, unless the search is given up after a fixed number of states: then it counts as not fitting.
+    """
     names = tuple(r for r, _ in units)
-    left = {tuple(n for _, n in units)}
-    ways_of: dict[Card, frozenset[tuple[int, ...]]] = {}
+    ways_of: dict[Card, list[Vector]] = {}
+    ways: list[list[Vector]] = []
     for card in cards:
         alike = card._replace(numa=-1, domain="")
         if alike not in ways_of:
-            ways_of[alike] = _servings(card, names)
-        left = {
-            tuple(max(0, a - b) for a, b in zip(rest, way, strict=True))
-            for rest in left
-            for way in ways_of[alike]
-        }
-    return (0,) * len(names) in left
+            ways_of[alike] = _most(_servings(card, names))
+        ways.append(ways_of[alike])
+    after = [(0,) * len(names)]  # of each resource, the most that the cards from here on could serve
+    for way in reversed(ways):
+        after.append(tuple(n + max(v[i] for v in way) for i, n in enumerate(after[-1])))
+    after.reverse()
+    return _searched(ways, after, tuple(n for _, n in units))
 
 
-def _servings(card: Card, names: tuple[str, ...]) -> frozenset[tuple[int, ...]]:
+def _searched(
+    ways: Sequence[Sequence[Vector]], after: Sequence[Vector], wanted: Vector
+) -> list[Vector] | None:
+    """A way for each card, depth first, without those that lead to what failed before."""
+    failed: set[tuple[int, Vector]] = set()
+    path: list[Vector] = []
+    stack = [(wanted, iter(_useful(ways[0], wanted) if ways else ()))]
+    tried = 0
+    while stack:
+        rest, choices = stack[-1]
+        way = next(choices, None)
+        if way is None or tried > _MOST_TRIED:
+            failed.add((len(stack) - 1, rest))
+            stack.pop()
+            if path:
+                path.pop()
+            continue
+        tried += 1
+        left = tuple(a - b for a, b in zip(rest, way, strict=True))
+        depth = len(stack)
+        if not any(left):
+            return [*path, way, *[(0,) * len(wanted)] * (len(ways) - depth)]
+        if depth == len(ways) or (depth, left) in failed:
+            continue
+        if all(a <= b for a, b in zip(left, after[depth], strict=True)):
+            path.append(way)
+            stack.append((left, iter(_useful(ways[depth], left))))
+    return None
+
+
+def _useful(ways: Iterable[Vector], rest: Vector) -> list[Vector]:
+    """What of each way is still wanted, once each, those first that serve the largest part of the rest."""
+    found = _most({tuple(map(min, way, rest)) for way in ways})
+    found.sort(key=lambda v: (-sum(n * 1000 // r for n, r in zip(v, rest, strict=True) if r), v))
+    return found
+
+
+def _most(found: Iterable[Vector]) -> list[Vector]:
+    """The vectors that no other one equals or exceeds in every place."""
+    kept: list[Vector] = []
+    for one in sorted(found, key=lambda v: (-sum(v), v)):
+        if not any(all(a >= b for a, b in zip(other, one, strict=True)) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _servings(card: Card, names: tuple[str, ...]) -> frozenset[Vector]:
     """Every combination of units of ``names`` that one card could serve now, the best ones at least."""
     zero = (0,) * len(names)
     found = {zero}

@@ -18,14 +18,20 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from policycheck.model.cluster import Cluster
+from policycheck.model.inventory import Node
 from policycheck.simulate.card import WHOLE, Card, answers, card_units, has_room
 from policycheck.simulate.device import DeviceAsk, Devices, Taken, fits_at, take_at
 from policycheck.systems.gpu.facts import Kubelet
 
 NONE, BEST_EFFORT, RESTRICTED, SINGLE = "none", "best-effort", "restricted", "single-numa-node"
+SCOPES = ("container", "pod")
 POLICIES = (NONE, BEST_EFFORT, RESTRICTED, SINGLE)
 UNALIGNED = "TopologyAffinityError"
 UNEXPECTED = "UnexpectedAdmissionError"
+# Labels by which people tell of a node what no Kubernetes object does.
+POLICY, SCOPE = "policycheck.dev/topology-manager-policy", "policycheck.dev/topology-manager-scope"
+NUMA_NODES = "policycheck.dev/numa-nodes"
+_FEATURES, _NUMA_FEATURE = "feature.node.kubernetes.io/cpu-", "feature.node.kubernetes.io/memory-numa"
 _MOST_NUMA = 8  # the kubelet does not start with more, unless max-allowable-numa-nodes says so
 
 
@@ -60,6 +66,32 @@ def alignment(cluster: Cluster) -> Alignment:
     return Alignment(policy, scope if scope == "pod" else "container", assumed)
 
 
+def of_node(node: Node, told: Alignment) -> tuple[Alignment, int]:
+    """What holds on one node, and over how many NUMA nodes its devices are spread (0: not known).
+
+    Labels of the node say more than ``told``: POLICY and SCOPE, and NUMA_NODES, which people set. Where node
+    feature discovery has labelled a machine, one without ``memory-numa`` has a single NUMA node; with it two
+    are assumed, as in most machines of eight GPUs.
+    """
+    policy, scope = node.labels.get(POLICY, told.policy), node.labels.get(SCOPE, told.scope)
+    reasons = [told.why] if told.why and POLICY not in node.labels else []
+    if policy not in POLICIES:
+        reasons.append(f"label {POLICY} is {policy}, none of {', '.join(POLICIES)}: taken as none")
+        policy = NONE
+    if scope not in SCOPES:
+        reasons.append(f"label {SCOPE} is {scope}, none of {', '.join(SCOPES)}: taken as container")
+        scope = "container"
+    sockets = 0
+    number = node.labels.get(NUMA_NODES, "")
+    if number.isascii() and number.isdigit() and 0 < int(number[:3]) <= 64:
+        sockets = int(number[:3])
+    elif number:
+        reasons.append(f"label {NUMA_NODES} is {number}, no number from 1 to 64: not taken")
+    elif any(key.startswith(_FEATURES) for key in node.labels):
+        sockets = 2 if node.labels.get(_NUMA_FEATURE) == "true" else 1
+    return Alignment(policy, scope, "; ".join(reasons)), sockets
+
+
 class Admission(NamedTuple):
     """What the kubelet made of a pod: the devices after it and what it took; or the reason, and then the devices
     are as they were.
@@ -90,6 +122,9 @@ def admit(
         if refused:
             return Admission(devices, refused=refused)
     for ask in containers:
+        beyond = _beyond(devices, ask)
+        if beyond:
+            return Admission(devices, refused=beyond)
         if not is_pod and told.policy != NONE:
             near, refused = _near(state, ask, told.policy)
             if refused:
@@ -100,6 +135,17 @@ def admit(
         state, more = take_at(state, positions, ask, pick, draw)
         taken.append(more)
     return Admission(state, tuple(piece for more in taken for piece in more))
+
+
+def _beyond(devices: Devices, ask: DeviceAsk) -> str:
+    """Why the device plugin refuses a container that asks for more shares than one may have; "" if it does not."""
+    for resource, number in ask.units.items():
+        limits = [card.kind.limit for card in devices if card.kind.share == resource and card.kind.limit]
+        if limits and number > max(limits):
+            return (
+                f"{UNEXPECTED}: {number} {resource} are shares, of which a container may have {max(limits)}"
+            )
+    return ""
 
 
 def _sum(containers: Sequence[DeviceAsk]) -> DeviceAsk:

@@ -138,7 +138,11 @@ def _less(physical: Range, whole: int) -> Range:
 
 
 def _shared(found: Accelerators, resource: str, units: int, notes: list[str]) -> list[Card]:
-    """Cards with ``units`` shares in all: of each slice as of each card there are ``replicas``."""
+    """Cards with ``units`` shares in all: of each slice as of each card there are ``replicas``.
+
+    Under MPS the device plugin refuses a container that asks for more than one share (its README).
+    """
+    limit = int(found.sharing == "mps")
     pieces = found.slices.get(resource, 0)
     each = units // pieces if pieces else found.replicas
     physical = found.physical
@@ -158,13 +162,14 @@ def _shared(found: Accelerators, resource: str, units: int, notes: list[str]) ->
         shares = min(each, left)
         left -= shares
         if shares:
-            cards.append(Card(_kind(found.model, share=resource, shares=shares), slots=shares))
+            of = _kind(found.model, share=resource, shares=shares, limit=limit)
+            cards.append(Card(of, slots=shares))
     return cards
 
 
 @lru_cache(maxsize=512)
-def _kind(model: str, whole: str = "", share: str = "", shares: int = 1) -> CardKind:
-    return CardKind(model, whole=whole, share=share, shares=shares)
+def _kind(model: str, whole: str = "", share: str = "", shares: int = 1, limit: int = 0) -> CardKind:
+    return CardKind(model, whole=whole, share=share, shares=shares, limit=limit)
 
 
 @lru_cache(maxsize=512)

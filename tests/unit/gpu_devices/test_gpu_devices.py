@@ -105,13 +105,16 @@ def test_the_single_strategy_hands_out_slices_under_the_name_of_gpus():
 
 
 def test_shares_are_slots_of_as_many_cards():
-    of = node(
-        {GPU: 8}, gpu_product="Tesla-T4-SHARED", gpu_count="2", gpu_replicas="4", gpu_sharing_strategy="mps"
-    )
-    assert [(c.kind.share, c.kind.shares, c.slots) for c in devices_of(of)] == [(GPU, 4, 4)] * 2
+    told = {"product": "Tesla-T4-SHARED", "count": "2", "replicas": "4", "sharing-strategy": "mps"}
+    labels = {f"nvidia.com/gpu.{key}": value for key, value in told.items()}
+    of = nodes.build(name="n", labels=labels, allocatable={GPU: 8})
+    assert [(c.kind.share, c.kind.shares, c.slots, c.kind.limit) for c in devices_of(of)] == [
+        (GPU, 4, 4, 1)
+    ] * 2
     renamed = node({GPU: 0, GPU + ".shared": 6}, gpu_product="Tesla-T4", gpu_count="2", gpu_replicas="3")
     assert free_units(devices_of(renamed), GPU + ".shared") == 6
     assert free_units(devices_of(renamed), GPU) == 0
+    assert {c.kind.limit for c in devices_of(renamed)} == {0}
 
 
 def test_shares_of_an_unknown_number_of_cards_are_said():

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from policycheck.simulate.card import Card, cut, most_more, starts
-from policycheck.simulate.device import DeviceAsk, fits, free_units
+from policycheck.simulate.device import DeviceAsk, fits, free_units, give, take
 from policycheck.systems.gpu import device, mig, resources
 
 A100 = next(f for f in mig.FAMILIES if f.name == "A100 40GB")
@@ -230,3 +230,13 @@ def test_resource_names_of_laid_out_slices_are_those_of_the_device_plugin():
     assert "1g.24gb" in mig.excludes(pro, "1g.24gb+me.all")
     assert set(mig.excludes(pro, "1g.24gb")) == {"1g.24gb+me.all", "2g.48gb+me.all"}
     assert mig.excludes(pro, "2g.48gb-me") == ()
+
+
+def test_an_ask_for_everything_on_a_large_machine_is_answered():
+    devices = (whole_card(A100),) * 16
+    everything = {p: known.most * 16 // len(A100.profiles) for p, known in A100.profiles.items()}
+    assert fits(devices, ask(everything))
+    assert not fits(devices, ask({p: known.most * 6 for p, known in A100.profiles.items()}))
+    after, taken = take(devices, ask(everything))
+    assert len(taken) == sum(everything.values())
+    assert give(after, taken) == devices

@@ -4,10 +4,11 @@ import pytest
 
 from policycheck.model import cluster as clusters
 from policycheck.model.cluster import Entry
+from policycheck.model.inventory import Node
 from policycheck.model.origin import DocumentId, Origin
 from policycheck.simulate.device import Card, CardKind, DeviceAsk, free_units, give
 from policycheck.systems import registry
-from policycheck.systems.core.kubelet import Alignment, admit, alignment
+from policycheck.systems.core.kubelet import Alignment, admit, alignment, of_node
 
 GPU, NIC = "nvidia.com/gpu", "rdma/hca"
 KIND, NICS = CardKind("H100", whole=GPU), CardKind("nic", whole=NIC)
@@ -152,3 +153,44 @@ def test_a_policy_that_no_kubelet_knows_counts_as_none():
     told = alignment(linked({"topologyManagerPolicy": "strict"}))
     assert told.policy == "none"
     assert "strict is none of" in told.why
+
+
+def test_labels_of_a_node_say_more_than_the_configuration():
+    told = Alignment("restricted", "container", "assumed")
+    assert of_node(Node("n", {}), told) == (told, 0)
+    labels = {
+        "policycheck.dev/topology-manager-policy": "single-numa-node",
+        "policycheck.dev/topology-manager-scope": "pod",
+        "policycheck.dev/numa-nodes": "4",
+    }
+    assert of_node(Node("n", labels), told) == (Alignment("single-numa-node", "pod"), 4)
+
+
+def test_labels_that_say_nothing_usable_are_named():
+    labels = {
+        "policycheck.dev/topology-manager-policy": "strict",
+        "policycheck.dev/topology-manager-scope": "node",
+        "policycheck.dev/numa-nodes": "many",
+    }
+    found, sockets = of_node(Node("n", labels), Alignment())
+    assert (found.policy, found.scope, sockets) == ("none", "container", 0)
+    assert "is strict" in found.why
+    assert "is node" in found.why
+    assert "is many" in found.why
+    assert of_node(Node("n", {"policycheck.dev/numa-nodes": "0"}), Alignment())[1] == 0
+
+
+def test_feature_discovery_tells_one_numa_node_from_several():
+    seen = {"feature.node.kubernetes.io/cpu-model.family": "6"}
+    assert of_node(Node("n", seen), Alignment())[1] == 1
+    assert of_node(Node("n", {**seen, "feature.node.kubernetes.io/memory-numa": "true"}), Alignment())[1] == 2
+
+
+def test_more_shares_than_a_container_may_have_are_refused_by_the_node():
+    alone = CardKind("T4", share=GPU, shares=4, limit=1)
+    devices = (Card(alone, slots=4),)
+    found = admit(devices, [ask(2)], Alignment())
+    assert found.refused == (
+        "UnexpectedAdmissionError: 2 nvidia.com/gpu are shares, of which a container may have 1"
+    )
+    assert admit(devices, [ask(1), ask(1)], Alignment()).refused == ""
