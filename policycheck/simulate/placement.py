@@ -288,6 +288,15 @@ class Ground:
             devices = self._t.cards(give(self._t.devices[devices], taken))
         self._set(n, (kind, tuple(map(add, free, load.vector)), devices))
 
+    def without(self, n: int, gone: Iterable[tuple[Load, Taken]]) -> int:
+        """The state that node ``n`` would be in if these pods left it; nothing changes."""
+        kind, free, devices = self._t.rows[self.state[n]]
+        cards = self._t.devices[devices]
+        for load, taken in gone:
+            free = tuple(map(add, free, load.vector))
+            cards = give(cards, taken) if taken else cards
+        return self._t.state((kind, free, self._t.cards(cards)))
+
     def _set(self, n: int, row: State) -> None:
         if len(self._t.rows) > _MOST_STATES:
             self._renumber()

@@ -11,8 +11,13 @@ Policies, as the study defines them, and what has to be known to get its numbers
     BestFit   the least that is left: half the CPU left over after placement, in parts of 128 cores, and half
               the accelerator left over in all, in parts of 8 cards; a share goes to the card with the least
               left on which it fits. The score is a whole number from 0 to 100: what is within 1/100 is equal.
+    FGD       the least growth of what others can not use (module fgd)
     ties      equal nodes are taken in one order, drawn anew for each run and fixed for it (TIES: "order");
               "random" draws among them for each pod, "first" takes the inventory's order
+
+With ties by "order" the recorded means of ten seeds come out within 0.1 point for all three. For BestFit the
+rule is worth 0.1 point; FGD, for which most nodes are equal most of the time, falls from 95.4 % to 90.1 %
+when it draws among them for each pod.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ no room the rest of it waits as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from policycheck.model.inventory import Node
 from policycheck.simulate.device import Taken
@@ -31,6 +32,15 @@ Measure = Callable[[Ground], Mapping[str, int]]
 Tie = Callable[[int], int]
 
 
+class Spot(NamedTuple):
+    """One pod on a node. ``turn`` grows with every pod that is placed: lower is longer there."""
+
+    node: int
+    shape: Shape
+    taken: Taken
+    turn: int
+
+
 class Pods:
     """The pods of one podset that are on nodes, the latest last."""
 
@@ -38,7 +48,7 @@ class Pods:
 
     def __init__(self, given: Set, shape: Shape) -> None:
         self.set, self.shape = given, shape
-        self.on: list[tuple[int, Shape, Taken]] = []
+        self.on: list[Spot] = []
         self.why = ""
 
     def copy(self) -> Pods:
@@ -72,7 +82,7 @@ class NodePlacer:
     for one that is placed twice.
     """
 
-    __slots__ = ("_measure", "choose", "crowd", "ground", "held", "shapes")
+    __slots__ = ("_measure", "_turn", "choose", "crowd", "ground", "held", "shapes")
 
     def __init__(
         self,
@@ -90,6 +100,7 @@ class NodePlacer:
         self.shapes = Shapes(self.ground)
         self.held: dict[str, Held] = {}
         self._measure = measure
+        self._turn = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,13 +113,18 @@ class NodePlacer:
         self, job: str, sets: Sequence[Set], draw: int, *, together: bool = False, tie: Tie | None = None
     ) -> Placed:
         """Place what can be placed; ``together``: all pods or none. ``tie`` decides instead of ``draw``."""
+        held = self.wait(job, sets, draw, together=together)
+        self._go_on(held, tie or Draw(draw).below)
+        return _placed(held)
+
+    def wait(self, job: str, sets: Sequence[Set], draw: int, *, together: bool = False) -> Held:
+        """Take the job on without placing any of it: ``fill`` does."""
         if job in self.held:
             raise ValueError(f"{job} is placed already; free it first")
         namespace = job.partition("/")[0]
         parts = [Pods(s, self.shapes.of(s.spec, namespace, s.models, s.milli)) for s in sets]
         held = self.held[job] = Held(parts, draw, together=together)
-        self._go_on(held, tie or Draw(draw).below)
-        return _placed(held)
+        return held
 
     def fill(self, job: str) -> Placed | None:
         """Try the pods of ``job`` that wait once more; None when none of them fits."""
@@ -167,8 +183,8 @@ class NodePlacer:
             n = self.ground.where.get(name)
             real = self.ground.nodes[n].name if n is not None else name
             left[real] = left.get(real, 0) + pods
-        for n, _, _ in part.on:
-            name = self.ground.nodes[n].name
+        for spot in part.on:
+            name = self.ground.nodes[spot.node].name
             left[name] = left.get(name, 0) - 1
         namespace = part.shape.kind.namespace
         given = part.set
@@ -184,13 +200,14 @@ class NodePlacer:
         if taken is None:
             raise ValueError(f"{self.ground.nodes[n].name} has no room for a pod that was sent there")
         self.crowd.count(shape.kind, n, 1)
-        part.on.append((n, shape, taken))
+        self._turn += 1
+        part.on.append(Spot(n, shape, taken, self._turn))
 
     def leave(self, part: Pods, at: int) -> None:
         """Take the pod at a position of ``part.on`` off its node."""
-        n, shape, taken = part.on.pop(at)
-        self.ground.back(n, shape.load, taken)
-        self.crowd.count(shape.kind, n, -1)
+        spot = part.on.pop(at)
+        self.ground.back(spot.node, spot.shape.load, spot.taken)
+        self.crowd.count(spot.shape.kind, spot.node, -1)
 
     # Nodes
 
@@ -201,7 +218,7 @@ class NodePlacer:
         return sorted(
             job
             for job, held in self.held.items()
-            if any(m == n for part in held.parts for m, _, _ in part.on)
+            if any(spot.node == n for part in held.parts for spot in part.on)
         )
 
     def up(self, node: str) -> None:
@@ -242,7 +259,7 @@ class NodePlacer:
             job: Held([part.copy() for part in held.parts], held.draw, together=held.together)
             for job, held in self.held.items()
         }
-        made._measure = self._measure  # noqa: SLF001 - of one's own copy
+        made._measure, made._turn = self._measure, self._turn  # noqa: SLF001 - of one's own copy
         return made
 
 
@@ -253,7 +270,7 @@ def _placed(held: Held) -> Placed:
 def _set(part: Pods) -> SetPlaced:
     pods: dict[str, int] = {}
     names = part.shape.reach.names
-    for n, _, _ in part.on:
-        pods[names[n]] = pods.get(names[n], 0) + 1
+    for spot in part.on:
+        pods[names[spot.node]] = pods.get(names[spot.node], 0) + 1
     where: Where = tuple(sorted(pods.items()))
     return SetPlaced(part.set.spec.name, where, part.set.pods - len(part.on), part.why)
