@@ -223,7 +223,7 @@ class Cycle:
             item.admitted = checks_pass(item, queue, admission)
             self._decide(item, queue, RESERVED, "", "", entry)
             return
-        item.place = AWAY
+        item.off = AWAY
         item.scan = None
         item.reason, item.message = None, ""
         item.evicted = False
@@ -265,7 +265,7 @@ class Cycle:
             queue.push(item)
             session.busy[queue.name] = queue
             return
-        queue.park(item)
+        queue.park(item, held=session.backs_off(item))
         if session.world.strategy.equivalence and not queue.strict and back in (NO_FIT_AT_ALL, NO_VICTIMS):
             queue.park_kin(item, reason or "PendingEvaluation")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from policycheck.simulate.scheduler import Grant, Waiting
 from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler.grant import grant_of
-from policycheck.systems.kueue.scheduler.state import ACTIVE, PARKED, Item, Kin, Queue
+from policycheck.systems.kueue.scheduler.state import ACTIVE, PARKED, Item, Queue
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.session import Session
@@ -84,12 +84,8 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     other.scanning = {name: items[name] for name in queue.scanning if name in items}
     other.order = queue.order.copy()
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
-    other.kin = {}
-    for key, kin in queue.kin.items():
-        made = other.kin[key] = Kin(kin.priority, kin.local)
-        made.active = [(*e[:4], items[e[4].id]) for e in kin.active if e[3] == e[4].ticket]
-        made.parked = [(*e[:4], items[e[4].id]) for e in kin.parked if e[3] == e[4].ticket]
-        made.size = kin.size
+    other.kin = {key: kin.copied(items) for key, kin in queue.kin.items()}
+    other.lying = {key: other.kin[key] for key in queue.lying}
     return other
 
 

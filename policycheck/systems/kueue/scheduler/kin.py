@@ -75,14 +75,21 @@ class Kin:
     which the queue does not take, never return.
     """
 
-    __slots__ = ("active", "foreign", "held", "local", "parked", "priority", "told")
+    __slots__ = ("active", "foreign", "held", "key", "local", "parked", "priority", "sign", "told")
 
     def __init__(self, key: Key) -> None:
+        self.key = key
         _, self.priority, self.local, self.foreign = key
         self.active = Bag(active=True)
         self.parked = Bag(active=False)
         self.held = Bag(active=False)
         self.told: tuple[int, str, str, int] | None = None  # the head that its queue knows
+        self.sign = 0  # what it adds to its queue's signature
+
+    def signed(self) -> int:
+        """What it adds to its queue's signature as it is now."""
+        active, parked = self.active.mark, self.parked.mark ^ self.held.mark
+        return hash((self.key, active, parked)) if active or parked else 0
 
     def bags(self) -> tuple[Bag, Bag, Bag]:
         """All of them."""
@@ -103,10 +110,10 @@ class Kin:
             target.pour(source)
         return moved
 
-    def copied(self, key: Key, items: dict[str, Item]) -> Kin:
+    def copied(self, items: dict[str, Item]) -> Kin:
         """The same of workloads that are copies."""
-        made = Kin(key)
-        made.told = self.told
+        made = Kin(self.key)
+        made.told, made.sign = self.told, self.sign
         for mine, theirs in zip(self.bags(), made.bags(), strict=True):
             theirs.heap = [(*e[:4], items[e[4].id]) for e in mine.entries()]
             theirs.size, theirs.mark = mine.size, mine.mark

@@ -173,8 +173,9 @@ class Session:
         if queue is None:
             return
         self.homes[item.id] = queue.tree
+        item.foreign = not self.namespace_matches(queue, item)
         if self.backs_off(item):
-            queue.park(item)
+            queue.park(item, held=True)
             life.shelve(self, item)
         elif queue.alike(item) in queue.moved and not queue.strict:
             queue.park(item)
@@ -192,11 +193,6 @@ class Session:
     def backs_off(self, item: Item) -> bool:
         """Whether the workload must not be looked at yet."""
         return item.shelved or item.wakes > self.now
-
-    def _stays(self, item: Item) -> bool:
-        """Whether a release of quota leaves the parked workload where it is."""
-        queue = item.queue
-        return queue is None or not self.namespace_matches(queue, item) or self.backs_off(item)
 
     def namespace_matches(self, queue: Queue, item: Item) -> bool:
         """Whether the queue takes workloads of the item's namespace."""
@@ -255,7 +251,7 @@ class Session:
         for tree in sorted(trees):
             for queue in self.members[tree]:
                 if queue is not None:
-                    queue.return_all(self._stays)
+                    queue.return_all(self.backs_off)
                     if queue.waiting:
                         self.busy[queue.name] = queue
 

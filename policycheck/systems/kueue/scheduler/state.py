@@ -31,14 +31,16 @@ class Item:
         "admission",
         "admitted",
         "amounts",
+        "bag",
         "columns",
         "created",
         "evicted",
+        "foreign",
         "id",
         "local",
         "mark",
         "message",
-        "place",
+        "off",
         "placed",
         "priority",
         "queue",
@@ -68,9 +70,11 @@ class Item:
         self.priority = workload.priority
         self.time = 0  # by which it is queued
         self.queue: Queue | None = None
-        self.place = AWAY
+        self.foreign = False  # of a namespace that its queue does not take
+        self.bag: Bag | None = None  # in which it waits
+        self.off = AWAY  # when it waits in none
         self.ticket = 0
-        self.mark = 0  # what it adds to its queue's signature
+        self.mark = 0  # what it adds to its bag's
         self.reserved = False
         self.admitted = False
         self.evicted = False
@@ -88,6 +92,14 @@ class Item:
         self.wakes = 0  # when it may be looked at again; 0: at once
         self.shelved = False  # its status says that it is not to be queued (Requeued is False)
 
+    @property
+    def place(self) -> int:
+        """Where it is: ACTIVE, PARKED, IN_FLIGHT or AWAY."""
+        bag = self.bag
+        if bag is None:
+            return self.off
+        return ACTIVE if bag.active else PARKED
+
     def copy(self) -> Item:
         """An independent copy; everything compiled is shared."""
         other = Item.__new__(Item)
@@ -98,32 +110,6 @@ class Item:
 
 # A holder with its reservation's time, whether it is evicted, its amounts, columns and what it takes of nodes.
 Held = tuple[Item, int, bool, Amounts, frozenset[int], Taken]
-
-
-class Kin:
-    """Waiting workloads of one shape and priority in one queue (and LocalQueue, where that counts)."""
-
-    __slots__ = ("active", "local", "parked", "priority", "size")
-
-    def __init__(self, priority: int, local: str) -> None:
-        self.priority = priority
-        self.local = local
-        self.active: list[Entry] = []
-        self.parked: list[Entry] = []
-        self.size = 0  # of active, without stale entries
-
-    def head(self) -> Entry | None:
-        """The first active entry that is not stale."""
-        active = self.active
-        while active:
-            entry = active[0]
-            if entry[3] == entry[4].ticket:
-                return entry
-            heapq.heappop(active)
-        return None
-
-
-Key = tuple[int, int, str]  # shape number, priority, LocalQueue or ""
 
 
 class Queue:
@@ -138,6 +124,7 @@ class Queue:
         "holders",
         "inactive",
         "kin",
+        "lying",
         "moved",
         "name",
         "node",
@@ -168,6 +155,7 @@ class Queue:
         self.covers = covering(config.groups)
         self.holders: dict[str, Item] = {}
         self.kin: dict[Key, Kin] = {}
+        self.lying: dict[Key, Kin] = {}  # kin of which some may return
         self.order: list[tuple[int, int, str, str, int, Key]] = []  # heads of kin, lazily
         self.waiting = 0  # active workloads
         self.moved: dict[tuple[int, int], str] = {}  # classes parked as a whole, with the reason
@@ -187,112 +175,117 @@ class Queue:
 
     def key(self, item: Item) -> Key:
         """The class of ``item``."""
-        return item.shape.number, item.priority, item.local if self.by_local else ""
+        return item.shape.number, item.priority, item.local if self.by_local else "", item.foreign
 
     def alike(self, item: Item) -> tuple[int, int]:
         """What workloads have in common that are parked together."""
         return item.shape.number, item.priority
 
-    def _kin(self, key: Key) -> Kin:
+    def _kin(self, item: Item) -> Kin:
+        key = self.key(item)
         found = self.kin.get(key)
         if found is None:
-            found = self.kin[key] = Kin(key[1], key[2])
+            found = self.kin[key] = Kin(key)
         return found
 
-    def _place(self, item: Item, place: int) -> None:
-        """Put down where ``item`` is; hashes are compared within one run of the program only."""
-        item.place = place
-        if item.scan is not None:
+    def _put(self, item: Item, kin: Kin, bag: Bag) -> Entry:
+        """Let ``item`` wait in ``bag``; hashes are compared within one run of the program only."""
+        item.ticket += 1
+        if item.scan is None:
+            item.mark = hash(item.id)
+        else:
             self.scanning[item.id] = item
-        mark = hash((item.id, place, item.scan and repr(item.scan))) if place in (ACTIVE, PARKED) else 0
-        self.signature ^= item.mark ^ mark
-        item.mark = mark
+            item.mark = hash((item.id, repr(item.scan)))
+        entry = (item.time, item.uid, item.id, item.ticket, item)
+        bag.add(item, entry)
+        self._sign(kin)
+        return entry
+
+    def _sign(self, kin: Kin) -> None:
+        old, kin.sign = kin.sign, kin.signed()
+        self.signature ^= old ^ kin.sign
 
     def renew(self) -> None:
         """Other things can be had than before: flavor scans begin anew."""
         self.generation += 1
+        if not self.scanning:
+            return
         scanning, self.scanning = self.scanning, {}
         for item in scanning.values():
-            if item.queue is self and item.place in (ACTIVE, PARKED):
+            if item.queue is self and item.bag is not None:
                 item.scan = None
-                self._place(item, item.place)
+                old, item.mark = item.mark, hash(item.id)
+                item.bag.mark ^= old ^ item.mark
+                self._sign(self._kin(item))
 
     def push(self, item: Item) -> None:
         """Put ``item`` among the active."""
-        key = self.key(item)
-        kin = self._kin(key)
-        item.ticket += 1
-        self._place(item, ACTIVE)
-        entry = (item.time, item.uid, item.id, item.ticket, item)
-        heapq.heappush(kin.active, entry)
-        kin.size += 1
+        kin = self._kin(item)
+        entry = self._put(item, kin, kin.active)
         self.waiting += 1
-        if kin.active[0] is entry and not self.by_local:
-            self._announce(kin, key)
+        if kin.active.heap[0] is entry and not self.by_local:
+            self._announce(kin)
 
-    def _announce(self, kin: Kin, key: Key) -> None:
-        head = kin.head()
-        if head is not None:
-            heapq.heappush(self.order, (-kin.priority, head[0], head[1], head[2], head[3], key))
+    def _announce(self, kin: Kin) -> None:
+        """Let the order of heads know the first active one of ``kin``."""
+        head = kin.active.head()
+        if head is not None and head[:4] != kin.told:
+            kin.told = head[:4]
+            heapq.heappush(self.order, (-kin.priority, *head[:4], kin.key))
 
-    def park(self, item: Item) -> None:
-        """Put ``item`` among those that wait for a change."""
-        item.ticket += 1
-        self._place(item, PARKED)
-        entry = (item.time, item.uid, item.id, item.ticket, item)
-        heapq.heappush(self._kin(self.key(item)).parked, entry)
+    def park(self, item: Item, *, held: bool = False) -> None:
+        """Put ``item`` among those that wait for a change; ``held``: it backs off meanwhile."""
+        kin = self._kin(item)
+        self._put(item, kin, kin.held if held else kin.parked)
+        if not kin.foreign:
+            self.lying[kin.key] = kin
 
     def park_kin(self, item: Item, reason: str) -> None:
         """Park all active workloads alike ``item``; newcomers of the class are parked too."""
         alike = self.alike(item)
         self.moved[alike] = reason
-        all_kin = self.kin.items() if self.by_local else [(self.key(item), self._kin(self.key(item)))]
-        for key, kin in all_kin:
-            if key[:2] != alike:
-                continue
-            for entry in kin.active:
-                one = entry[4]
-                if entry[3] == one.ticket:
-                    self._place(one, PARKED)
-                    heapq.heappush(kin.parked, entry)
-            self.waiting -= kin.size
-            kin.active, kin.size = [], 0
+        if self.by_local:
+            some = [kin for key, kin in self.kin.items() if key[:2] == alike]
+        else:
+            some = [kin for foreign in (False, True) if (kin := self.kin.get((*alike, "", foreign)))]
+        for kin in some:
+            self.waiting -= kin.exchange(to_active=False)
+            self._sign(kin)
+            if not kin.foreign:
+                self.lying[kin.key] = kin
 
     def take_out(self, item: Item) -> None:
         """Remove ``item`` from wherever it waits."""
-        if item.place == ACTIVE:
-            self.waiting -= 1
-            kin = self.kin[self.key(item)]
-            kin.size -= 1
-            head = kin.active[0] if kin.active else None
+        bag = item.bag
+        if bag is not None:
+            kin = self._kin(item)
+            head = bag.heap[0]
+            bag.remove(item)
             item.ticket += 1
-            if head is not None and head[4] is item and not self.by_local:
-                self._announce(kin, self.key(item))
-        else:
-            item.ticket += 1
-        self._place(item, AWAY)
+            self._sign(kin)
+            if bag.active:
+                self.waiting -= 1
+                if head[4] is item and not self.by_local:
+                    self._announce(kin)
+        item.off = AWAY
         if self.preemptor is item:
             self.preemptor = None
 
     def return_all(self, stays: Callable[[Item], bool]) -> None:
-        """Everything parked becomes active again, but what ``stays``."""
+        """Everything parked becomes active again, but what ``stays``: who backs off, or is foreign."""
         self.moved.clear()
-        for key, kin in self.kin.items():
-            if not kin.parked:
-                continue
-            parked, kin.parked = kin.parked, []
-            for entry in parked:
-                if entry[3] != entry[4].ticket:
-                    continue
-                if stays(entry[4]):
-                    heapq.heappush(kin.parked, entry)
-                    continue
-                self._place(entry[4], ACTIVE)
-                heapq.heappush(kin.active, entry)
-                kin.size += 1
-                self.waiting += 1
+        lying, self.lying = self.lying, {}
+        for key, kin in lying.items():
+            for entry in list(kin.held.entries()):
+                if not stays(entry[4]):
+                    kin.held.remove(entry[4])
+                    self._put(entry[4], kin, kin.parked)
+            self.waiting += kin.exchange(to_active=True)
+            self._sign(kin)
             if not self.by_local:
-                self._announce(kin, key)
+                self._announce(kin)
+            if kin.held.size:
+                self.lying[key] = kin
 
     def pop(self) -> Item | None:
         """Take the head for a cycle, when all of one LocalQueue are alike."""
@@ -301,23 +294,25 @@ class Queue:
             return self._fly(sticky)
         order = self.order
         while order:
-            *_, ticket, key = order[0]
-            kin = self.kin[key]
-            head = kin.head()
-            if head is None or head[3] != ticket or (head[0], head[1], head[2]) != order[0][1:4]:
-                heapq.heappop(order)
-                continue
-            return self._fly(head[4])
+            told = order[0][1:5]
+            kin = self.kin[order[0][5]]
+            head = kin.active.head()
+            if head is not None and head[:4] == told:
+                return self._fly(head[4])
+            heapq.heappop(order)
+            if kin.told == told:
+                kin.told = None
+                self._announce(kin)
         return None
 
     def pop_by_use(self, use: dict[str, float]) -> Item | None:
         """Take the head when LocalQueues that used less go first (admission fair sharing)."""
         best: tuple[float, bool, int, Entry] | None = None
         for kin in self.kin.values():
-            head = kin.head()
+            head = kin.active.head()
             sticky = None if self.strict else self.preemptor
-            if sticky is not None and sticky.place == ACTIVE and self.kin[self.key(sticky)] is kin:
-                head = next(e for e in kin.active if e[4] is sticky and e[3] == sticky.ticket)
+            if sticky is not None and sticky.bag is kin.active:
+                head = next(e for e in kin.active.entries() if e[4] is sticky)
             if head is None:
                 continue
             rank = (use.get(kin.local, 0.0), head[4] is not sticky, -kin.priority, head)
@@ -329,12 +324,12 @@ class Queue:
         preemptor = self.preemptor
         self.take_out(item)
         self.preemptor = preemptor
-        self._place(item, IN_FLIGHT)
+        item.off = IN_FLIGHT
         return item
 
     def waiters(self) -> Iterator[Item]:
         """All that wait, in no particular order."""
         for kin in self.kin.values():
-            for entry in (*kin.active, *kin.parked):
-                if entry[3] == entry[4].ticket:
+            for bag in kin.bags():
+                for entry in bag.entries():
                     yield entry[4]
