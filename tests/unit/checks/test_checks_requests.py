@@ -113,8 +113,8 @@ def test_a_required_level_whose_domains_are_too_small():
     racks = rack("r1", 4) + rack("r2", 2)
     assert run(checks.required_domain_too_small, text + asks(8, 4, annotations=within), racks)[0] == []
     hits, _ = run(checks.required_domain_too_small, text + asks(8, 5, annotations=within), racks)
-    assert [(h.values["total"], h.values["largest"], h.values["level"]) for h in hits] == [
-        ("40", "32", "rack")
+    assert [(h.values["needs"], h.values["largest"], h.values["level"]) for h in hits] == [
+        ("40 nvidia.com/gpu (5 pods x 8)", "the largest has 32", "rack")
     ]
     preferred = within.replace("required", "preferred")
     assert run(checks.required_domain_too_small, text + asks(8, 5, annotations=preferred), racks)[0] == []

@@ -16,11 +16,21 @@ from policycheck.systems.kueue.checks.companions import (
 from policycheck.systems.kueue.checks.configuration import (
     queue_metrics_off,
 )
+from policycheck.systems.kueue.checks.domains import (
+    required_domain_too_small,
+)
+from policycheck.systems.kueue.checks.filled import (
+    guarantee_not_usable,
+)
 from policycheck.systems.kueue.checks.flavors import (
     flavor_unused,
     flavors_overlap,
     labels_contradict,
     matches_no_node,
+)
+from policycheck.systems.kueue.checks.fragile import (
+    level_needs_growth,
+    sometimes_held,
 )
 from policycheck.systems.kueue.checks.gates import (
     concurrent_gate_off,
@@ -37,6 +47,10 @@ from policycheck.systems.kueue.checks.gates import (
     undeclared_gate_off,
     undeclared_not_yet,
     within_nominal_before,
+)
+from policycheck.systems.kueue.checks.growth import (
+    needs_growth,
+    waits_for_growth,
 )
 from policycheck.systems.kueue.checks.hardware import (
     companions_beyond_hardware,
@@ -115,6 +129,9 @@ from policycheck.systems.kueue.checks.preemption import (
     threshold_for_nobody,
     weight_without_fair_sharing,
 )
+from policycheck.systems.kueue.checks.promised import (
+    declared_not_held,
+)
 from policycheck.systems.kueue.checks.rayquota import (
     max_replicas_over_quota,
     upgrade_without_room,
@@ -141,7 +158,6 @@ from policycheck.systems.kueue.checks.refused import (
 from policycheck.systems.kueue.checks.requests import (
     exceeds_limits,
     larger_than_node,
-    required_domain_too_small,
     slices_left_over,
     starving_gang,
     strict_over_flavors,
@@ -165,6 +181,9 @@ from policycheck.systems.kueue.checks.sharing_out import (
     usage_never_decays,
     weight_zero,
 )
+from policycheck.systems.kueue.checks.stranding import (
+    strands_accelerators,
+)
 from policycheck.systems.kueue.checks.topology import (
     level_missing,
     no_level_anywhere,
@@ -175,6 +194,9 @@ from policycheck.systems.kueue.checks.units import (
     cpu_below_one,
     fraction_of_accelerator,
     units_mixed,
+)
+from policycheck.systems.kueue.checks.unplaceable import (
+    fits_no_flavor,
 )
 from policycheck.systems.kueue.checks.waiting import (
     blocks_admission,
@@ -214,12 +236,14 @@ __all__ = [
     "configuration_field",
     "controller_misspelt",
     "cpu_below_one",
+    "declared_not_held",
     "deprecated_versions",
     "elastic_not_yet",
     "endless_requeues",
     "exceeds_limits",
     "excluded_and_quota",
     "excludes_before",
+    "fits_no_flavor",
     "flavor_misspelt",
     "flavor_unused",
     "flavors_overlap",
@@ -231,6 +255,7 @@ __all__ = [
     "gpus_scattered",
     "group_mismatch",
     "guarantee_not_reclaimable",
+    "guarantee_not_usable",
     "guarantees_beyond_hardware",
     "holds_quota",
     "hot_swap_before",
@@ -241,6 +266,7 @@ __all__ = [
     "larger_than_node",
     "leads_nowhere",
     "level_missing",
+    "level_needs_growth",
     "level_unknown",
     "levels_do_not_nest",
     "limit_on_root_cohort",
@@ -254,6 +280,7 @@ __all__ = [
     "max_replicas_over_quota",
     "misplaced",
     "mixed",
+    "needs_growth",
     "no_duration",
     "no_level_anywhere",
     "no_matching_flavor",
@@ -294,8 +321,10 @@ __all__ = [
     "service_outside_queue",
     "sharing_not_yet",
     "slices_left_over",
+    "sometimes_held",
     "sorting_off",
     "starving_gang",
+    "strands_accelerators",
     "strict_over_flavors",
     "taint_untolerated",
     "threshold_for_nobody",
@@ -314,6 +343,7 @@ __all__ = [
     "usage_in_bytes",
     "usage_never_decays",
     "version_unknown",
+    "waits_for_growth",
     "weight_without_fair_sharing",
     "weight_zero",
     "within_nominal_before",

@@ -6,11 +6,11 @@ counts the least pods, potential counts all others as idle, nodes count as empty
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from policycheck.lint.hit import Hit, Related
 from policycheck.model import capacity
-from policycheck.model.amount import scale, show
+from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
@@ -116,7 +116,7 @@ def uncovered_resource(cluster: Cluster, params: Params) -> Found:
             yield Hit(ask.id, request_place(cluster, ask, resource), values)
 
 
-def _nodes_for(base: sums.Ground, ask: Ask, resource: str) -> dict[str, tuple[Node, ...]] | None:
+def nodes_for(base: sums.Ground, ask: Ask, resource: str) -> dict[str, tuple[Node, ...]] | None:
     """The nodes of every flavor that could give ``resource``; None when some are not known."""
     nodes: dict[str, tuple[Node, ...]] = {}
     for group in ask.queue.groups:
@@ -134,7 +134,7 @@ def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     base = ground(cluster)
     for ask in asks(cluster):
         for resource, amount in accelerators_first(ask.pods.requests):
-            nodes = _nodes_for(base, ask, resource)
+            nodes = nodes_for(base, ask, resource)
             if nodes is None or not any(nodes.values()) or amount <= 0:
                 continue
             largest = capacity.largest_node([n for some in nodes.values() for n in some], resource)
@@ -152,76 +152,13 @@ def larger_than_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             break
 
 
-def required_domain_too_small(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
-    """A podset that has to fit one domain of a level, and no domain is that large."""
-    base = ground(cluster)
-    for ask in asks(cluster):
-        request = ask.pods.topology
-        if request is None:
-            continue
-        wanted: list[tuple[str, int]] = []
-        if request.mode == "required" and request.level:
-            wanted.append((request.level, ask.least))
-        if request.slice_level and request.slice_size:
-            wanted.append((request.slice_level, request.slice_size))
-        for level, pods in wanted:
-            yield from _small(cluster, base, ask, level, pods)
-
-
-def _small(cluster: Cluster, base: sums.Ground, ask: Ask, level: str, pods: int) -> Iterator[Hit]:
-    for resource, amount in accelerators_first(ask.pods.requests):
-        nodes = _nodes_for(base, ask, resource)
-        if nodes is None or amount <= 0 or not any(nodes.values()):
-            continue
-        best = _largest_domain(cluster, nodes, level, resource)
-        if best is None or scale(amount, pods) <= best:
-            continue
-        values = {
-            "workload": ask.workload,
-            "resource": resource,
-            "total": show(resource, scale(amount, pods)),
-            "sum": f"{pods} pods x {show(resource, amount)}",
-            "level": level,
-            "largest": show(resource, best),
-            "queue": ask.queue.name,
-        }
-        yield Hit(ask.id, _annotation_place(cluster, ask, level), values)
-        return
-
-
-def _annotation_place(cluster: Cluster, ask: Ask, level: str) -> Path:
+def annotation_place(cluster: Cluster, ask: Ask, level: str) -> Path:
+    """Where the pods ask for a level; else where a written Workload, or the pod template, would."""
     for key, value in ask.pods.annotations.items():
         if value == level and "topology" in key:
             return (*ask.pods.path, "metadata", "annotations", key)
     is_written = mapping(cluster.entries[ask.id].facts.value.get("spec")).get("podSets") is not None
     return (*ask.pods.path[:-1], "topologyRequest") if is_written else ask.pods.path
-
-
-def _largest_domain(
-    cluster: Cluster, nodes: dict[str, tuple[Node, ...]], level: str, resource: str
-) -> int | None:
-    """The most that one domain of ``level`` may hold; None when nobody can tell."""
-    found = state(cluster)
-    best: int | None = None
-    for name, behind in nodes.items():
-        flavor = found.objects.flavors.get(name)
-        topology = found.objects.topologies.get(flavor.topology) if flavor else None
-        if flavor is None or topology is None or level not in topology.levels:
-            if flavor is not None and flavor.topology and topology is None:
-                return None
-            continue
-        if any(
-            n.source != "node" and n.machines == 1 and lv not in n.labels
-            for n in behind
-            for lv in topology.levels
-        ):
-            return None
-        depth = topology.levels.index(level)
-        for domain in capacity.domains(behind, topology.levels, resource)[depth]:
-            if domain.free.high is None:
-                return None
-            best = max(best or 0, domain.free.high)
-    return best
 
 
 def slices_left_over(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -243,7 +180,7 @@ def _slice_place(cluster: Cluster, ask: Ask) -> Path:
     key = "kueue.x-k8s.io/podset-slice-size"
     if key in ask.pods.annotations:
         return (*ask.pods.path, "metadata", "annotations", key)
-    return _annotation_place(cluster, ask, "")
+    return annotation_place(cluster, ask, "")
 
 
 def strict_over_flavors(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -1,0 +1,218 @@
+"""Required levels against the nodes: podsets that are larger than any domain.
+
+Necessary conditions again: a domain counts with all that its nodes may have, empty. First the sum of
+accelerators, which is plain; then pods on nodes, since two pods of five do not go to a node of eight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.lint.hit import Hit
+from policycheck.model import capacity
+from policycheck.model.amount import scale, show
+from policycheck.model.capacity import HOSTNAME
+from policycheck.model.cluster import Cluster
+from policycheck.model.inventory import Node
+from policycheck.systems.kueue.checks import holding
+from policycheck.systems.kueue.checks.ask import Ask, accelerators_first, asks
+from policycheck.systems.kueue.checks.common import Found, Params, derived, ground, state
+from policycheck.systems.kueue.checks.holding import Gang
+from policycheck.systems.kueue.checks.requests import annotation_place, nodes_for
+
+if TYPE_CHECKING:
+    from policycheck.simulate.hold import Answer, Machines, Part
+
+
+class Want(NamedTuple):
+    """Pods that have to share one domain of a level: a whole podset with its group, or a slice."""
+
+    ask: Ask
+    level: str
+    pods: int
+    parts: tuple[Part, ...]
+    is_slice: bool = False
+
+
+def _levels(ask: Ask) -> list[tuple[str, int]]:
+    """The levels that the podset has to share, with how many pods."""
+    request = ask.pods.topology
+    if request is None:
+        return []
+    wanted: list[tuple[str, int]] = []
+    if request.mode == "required" and request.level:
+        wanted.append((request.level, ask.least))
+    if request.slice_level and request.slice_size:
+        wanted.append((request.slice_level, request.slice_size))
+    return wanted
+
+
+def wants(gang: Gang) -> Iterator[Want]:
+    """What a workload has to hold together. Podsets of one group count as one, once."""
+    seen: set[str] = set()
+    for ask in gang.placed:
+        request = ask.pods.topology
+        group = request.group if request is not None else ""
+        if request is None or (group and group in seen):
+            continue
+        seen.add(group)
+        for level, pods in _levels(ask):
+            parts: tuple[Part, ...] = (holding.part(ask)._replace(pods=pods),)
+            if group and level == request.level:
+                parts = tuple(
+                    holding.part(a)
+                    for a in gang.placed
+                    if a.pods.topology is not None and a.pods.topology.group == group
+                )
+            yield Want(ask, level, pods, parts, is_slice=level != request.level or not request.mode)
+
+
+# -- larger than any domain --------------------------------------------------------------------------
+
+
+def required_domain_too_small(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """A podset that has to fit one domain of a level, and no domain is that large."""
+    yield from derived(cluster, too_small).values()
+
+
+def too_small(cluster: Cluster) -> dict[tuple[object, str], Hit]:
+    """What no domain holds, by podset and level."""
+    found: dict[tuple[object, str], Hit] = {}
+    for ask in asks(cluster):
+        for level, pods in _levels(ask):
+            hit = _by_sum(cluster, ask, level, pods)
+            if hit is not None:
+                found[key_of(ask), level] = hit
+    for gang in holding.gangs(cluster):
+        for want in wants(gang):
+            if (key_of(want.ask), want.level) in found:
+                continue
+            some = rooms(cluster, want)
+            if some and all(room.answer.outcome == "FAILS" for room in some):
+                found[key_of(want.ask), want.level] = _by_nodes(cluster, want, some)
+    return found
+
+
+def key_of(ask: Ask) -> object:
+    """What tells podsets apart."""
+    return ask.key, ask.pods.path, ask.pods.name
+
+
+def _by_sum(cluster: Cluster, ask: Ask, level: str, pods: int) -> Hit | None:
+    base = ground(cluster)
+    for resource, amount in accelerators_first(ask.pods.requests):
+        nodes = nodes_for(base, ask, resource)
+        if nodes is None or amount <= 0 or not any(nodes.values()):
+            continue
+        best = _largest_domain(cluster, nodes, level, resource)
+        total = scale(amount, pods)
+        if best is None or total <= best:
+            continue
+        needs = f"{show(resource, total)} {resource} ({pods} pods x {show(resource, amount)})"
+        return _hit(cluster, ask, level, needs, f"the largest has {show(resource, best)}")
+    return None
+
+
+def _hit(cluster: Cluster, ask: Ask, level: str, needs: str, largest: str) -> Hit:
+    values = {
+        "workload": ask.workload,
+        "needs": needs,
+        "level": level,
+        "largest": largest,
+        "queue": ask.queue.name,
+    }
+    return Hit(ask.id, annotation_place(cluster, ask, level), values)
+
+
+def _largest_domain(
+    cluster: Cluster, nodes: Mapping[str, tuple[Node, ...]], level: str, resource: str
+) -> int | None:
+    """The most that one domain of ``level`` may hold; None when nobody can tell."""
+    found = state(cluster)
+    best: int | None = None
+    for name, behind in nodes.items():
+        flavor = found.objects.flavors.get(name)
+        topology = found.objects.topologies.get(flavor.topology) if flavor else None
+        if flavor is None or topology is None or level not in topology.levels:
+            if flavor is not None and flavor.topology and topology is None:
+                return None
+            continue
+        if any(
+            n.source != "node" and n.machines == 1 and lv not in n.labels
+            for n in behind
+            for lv in topology.levels
+        ):
+            return None
+        depth = topology.levels.index(level)
+        for domain in capacity.domains(behind, topology.levels, resource)[depth]:
+            if domain.free.high is None:
+                return None
+            best = max(best or 0, domain.free.high)
+    return best
+
+
+class Room(NamedTuple):
+    """What one flavor says to a want: its classes of nodes, and whether they hold it."""
+
+    flavor: str
+    classes: tuple[Machines, ...]
+    depth: int
+    answer: Answer
+
+
+def rooms(cluster: Cluster, want: Want, *, most: bool = True) -> list[Room]:
+    """Every flavor that has the level; none when of one of them nobody can tell its domains."""
+    from policycheck.simulate.hold import Demand, hold
+
+    found: list[Room] = []
+    for flavor, nodes in (holding.open_nodes(cluster, want.ask) or {}).items():
+        topology = holding.topology_of(cluster, flavor)
+        if topology is None or want.level not in topology.levels or not nodes:
+            continue
+        if not holding.tells_levels(nodes, topology.levels):
+            return []
+        seen = holding.visible(nodes, topology.levels)
+        if not most:
+            seen = tuple(n._replace(most=n.machines) for n in seen)
+        levels = holding.wide(topology.levels)
+        classes = holding.surveyed({flavor: seen}, holding.resources([want.ask]), levels).classes
+        depth = holding.depth_of(want.level, topology.levels)
+        demand = Demand(want.ask.workload, want.parts, 1, (tuple(range(len(classes))),), depth)
+        found.append(Room(flavor, classes, depth, hold(classes, [demand], holding.STEPS)))
+    return found
+
+
+def _by_nodes(cluster: Cluster, want: Want, some: Sequence[Room]) -> Hit:
+    needs, largest = told(want, max(some, key=nearness))
+    return _hit(cluster, want.ask, want.level, needs, largest)
+
+
+def nearness(room: Room) -> int:
+    """How much of what is asked there is room for, in thousandths."""
+    bound = room.answer.bound
+    return 1000 * bound.room // bound.need if bound is not None and bound.need else -1
+
+
+def told(want: Want, room: Room) -> tuple[str, str]:
+    """What is asked, and what the roomiest domain of one flavor has for it."""
+    from policycheck.simulate.hold.words import amounts, plural
+    from policycheck.simulate.hold.words import rooms as listed
+
+    bound = room.answer.bound
+    first = want.parts[bound.part if bound is not None and bound.part < len(want.parts) else 0]
+    needs = f"{plural(first.pods, 'pod')} of {amounts(first.each)}"
+    if want.level == HOSTNAME and len(want.parts) == 1:
+        best = max((pods_on(c, first) for c in room.classes), default=0)
+        return needs, f"a node takes {best or 'none'} of them"
+    if bound is not None and bound.kind == "gang" and not bound.resource:
+        return needs, f"the roomiest takes {bound.room or 'none'} of them ({listed(bound.rooms)})"
+    if bound is not None and bound.kind == "gang":
+        needs = f"{show(bound.resource, bound.need)} {bound.resource}"
+        return needs, f"pods like these can use {show(bound.resource, bound.room)} of the roomiest"
+    return needs, room.answer.why
+
+
+def pods_on(machines: Machines, part: Part) -> int:
+    """How many pods of a part one machine takes."""
+    return min((machines.free.get(r, 0) // a for r, a in part.each.items() if a), default=0)

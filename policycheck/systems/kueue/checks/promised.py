@@ -1,0 +1,198 @@
+"""Guarantees that add up and can not be held: by the jobs that are declared, or by any jobs of their shapes.
+
+Kueue admits what is within quota; whether pods of five GPUs find nodes of eight it does not ask
+(kubernetes-sigs/kueue#2665, #4329). Left out are flavors whose numbers do not add up to begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from policycheck.lint.hit import Hit
+from policycheck.model.cluster import Cluster
+from policycheck.model.inventory import Range
+from policycheck.model.origin import DocumentId, Path
+from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue import sums
+from policycheck.systems.kueue.checks import holding
+from policycheck.systems.kueue.checks.ask import Ask
+from policycheck.systems.kueue.checks.common import (
+    Found,
+    Params,
+    derived,
+    ground,
+    join,
+    quota_place,
+    related,
+    state,
+)
+from policycheck.systems.kueue.checks.hardware import COMPANIONS, all_shortfalls, is_placeholder
+from policycheck.systems.kueue.checks.holding import Entry, Gang
+from policycheck.systems.kueue.checks.unplaceable import hopeless
+from policycheck.systems.kueue.model import Topology
+from policycheck.systems.kueue.state import quotas
+from policycheck.systems.kueue.sums import Promise
+
+if TYPE_CHECKING:
+    from policycheck.simulate.hold import Answer
+
+_GENEROUS = 10  # times what there is: a quota of cpu or memory that limits nothing
+
+
+def corners(cluster: Cluster) -> tuple[frozenset[str], ...]:
+    """Flavors that hang together through shared nodes, in sets, where what is promised is there in sum."""
+    return derived(cluster, _corners)
+
+
+def _corners(cluster: Cluster) -> tuple[frozenset[str], ...]:
+    found, base = state(cluster), ground(cluster)
+    short = {f for s in all_shortfalls(cluster) for f in s.flavors}
+    for resource in sums.resources(found, COMPANIONS.__contains__):
+        short |= {f for s in sums.shortfalls(found, base, resource, _is_meant) for f in s.flavors}
+    behind = {f: frozenset(n.name for n in nodes) for f, nodes in base.nodes.items() if nodes}
+    made: list[frozenset[str]] = []
+    done: set[str] = set()
+    for start in sorted(behind):
+        if start not in done:
+            together = frozenset(sums.connected(start, behind))
+            done |= together
+            if short.isdisjoint(together):
+                made.append(together)
+    return tuple(made)
+
+
+def _is_meant(promise: Promise, offer: Range) -> bool:
+    return offer.high is None or promise.holder.quota.nominal <= _GENEROUS * offer.high
+
+
+def topology_of(cluster: Cluster, flavors: frozenset[str]) -> Topology | None:
+    """The one topology that all these flavors have; None when they have none, or several."""
+    found = {holding.topology_of(cluster, f) for f in flavors}
+    return found.pop() if len(found) == 1 else None
+
+
+# -- what is declared --------------------------------------------------------------------------------
+
+
+class Clash(NamedTuple):
+    """Workloads within their queues' guarantees that can not all run at once."""
+
+    entries: tuple[Entry, ...]  # of the podsets that are too much
+    answer: Answer
+
+
+def declared_not_held(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
+    """Declared work that is within the guarantees in numbers, and that the nodes do not hold at once."""
+    for clash in clashes(cluster):
+        entries = {e.ask.key: e for e in reversed(clash.entries)}
+        first = max(entries.values(), key=lambda e: e.times * e.ask.least * _weight(e.ask))
+        queues = list(dict.fromkeys(e.ask.queue.name for e in clash.entries))
+        flavors = list(dict.fromkeys(f for e in clash.entries for f in e.nodes))
+        several = len(entries) > 1 or first.times > 1
+        values = {
+            "workloads": join([_named(e) for e in entries.values()]),
+            "are": "are" if several else "is",
+            "queues": join(queues),
+            "flavors": f"{'flavor' if len(flavors) == 1 else 'flavors'} {join(flavors)}",
+            "why": clash.answer.why,
+        }
+        places = [
+            (e.ask.id, holding.accelerator_place(cluster, e.ask), f"{_named(e)}, {e.ask.least} pods of it")
+            for e in entries.values()
+            if e is not first
+        ]
+        places += _quotas(cluster, clash.entries)
+        yield Hit(first.ask.id, holding.accelerator_place(cluster, first.ask), values, related(places))
+
+
+def _weight(ask: Ask) -> int:
+    return sum(holding.accelerators(ask).values())
+
+
+def _named(entry: Entry) -> str:
+    if entry.times == 1:
+        return entry.ask.workload
+    return f"{entry.times} of {entry.ask.workload}"
+
+
+def _quotas(cluster: Cluster, entries: Sequence[Entry]) -> list[tuple[DocumentId, Path, str]]:
+    places = []
+    for entry in entries:
+        resource = next(iter(holding.accelerators(entry.ask)))
+        for flavor in entry.nodes:
+            place = quota_place(cluster, "ClusterQueue", entry.ask.queue.name, (flavor, resource))
+            if place is not None:
+                told = (place[0], (*place[1], "nominalQuota"), f"guaranteed to {entry.ask.queue.name}")
+                places.append(told)
+    return list(dict.fromkeys(places))
+
+
+def clashes(cluster: Cluster) -> tuple[Clash, ...]:
+    """One for each set of flavors that share nodes, at most."""
+    return derived(cluster, _clashes)
+
+
+def _clashes(cluster: Cluster) -> tuple[Clash, ...]:
+    from policycheck.simulate.hold import FAILS, hold
+
+    found = []
+    for flavors in corners(cluster):
+        entries = list(_within(cluster, flavors))
+        if sum(e.times for e in entries) < 2:
+            continue
+        answer = hold(*holding.posed(entries, topology_of(cluster, flavors)), holding.STEPS)
+        if answer.outcome == FAILS and answer.bound is not None:
+            short = tuple(entries[n] for n in answer.bound.demands)
+            found.append(Clash(short, answer))
+    return tuple(found)
+
+
+def _within(cluster: Cluster, flavors: frozenset[str]) -> Iterator[Entry]:
+    """As many of the declared workloads as their queues are guaranteed, those of higher priority first."""
+    left: dict[tuple[str, str, str], int] = {}
+    order = sorted(holding.gangs(cluster), key=lambda g: (g.first.queue.name, *_turn(g)))
+    for gang in order:
+        nodes = [holding.open_nodes(cluster, ask) for ask in gang.placed]
+        if gang.first.key in hopeless(cluster) or not all(n and flavors.issuperset(n) for n in nodes):
+            continue
+        taken = _assigned(gang, left)
+        if taken is None:
+            continue
+        times = min([gang.first.copies, *(left[k] // a for k, a in taken.items() if a)])
+        if times < 1:
+            continue
+        for key, amount in taken.items():
+            left[key] -= times * amount
+        for ask, some in zip(gang.placed, nodes, strict=True):
+            yield Entry(ask, {f: n for f, n in (some or {}).items() if n}, times)
+
+
+def _turn(gang: Gang) -> tuple[int, str, str]:
+    made = gang.first.made
+    return -made.priority, made.created, made.id
+
+
+def _assigned(gang: Gang, left: dict[tuple[str, str, str], int]) -> dict[tuple[str, str, str], int] | None:
+    """What one copy takes of its queue's own quota, podset by podset in the first flavor that has it."""
+    queue = gang.first.queue
+    nominal = quotas(queue.groups)
+    taken: dict[tuple[str, str, str], int] = {}
+    for ask in gang.asks:
+        for group in queue.groups:
+            wanted = {r: ask.charge(r) for r in group.covered if ask.charge(r) > 0}
+            for flavor in group.flavors if wanted else ():
+                keys = {r: (queue.name, flavor.name, r) for r in wanted}
+                for r, key in keys.items():
+                    held = nominal.get((flavor.name, r))
+                    amount = held.nominal if held is not None else 0
+                    is_firm = not (is_accelerator(r) and is_placeholder(amount))
+                    left.setdefault(key, amount if is_firm else 0)
+                if all(left[keys[r]] - taken.get(keys[r], 0) >= a for r, a in wanted.items()):
+                    for r, amount in wanted.items():
+                        taken[keys[r]] = taken.get(keys[r], 0) + amount
+                    break
+            else:
+                if wanted:
+                    return None
+    return taken
