@@ -39,6 +39,11 @@ def racks(
     return tuple(found), accounts(scopes)
 
 
+def bare(inventory: Inventory) -> Scene:
+    """The nodes alone, with nobody on them but pods outside queues."""
+    return Scene("Racks", inventory.nodes, (), (), _suggested(inventory.nodes), _resource(inventory))
+
+
 def _scene(scope: Gathered, given: tuple[str, ...]) -> Scene | None:
     from policycheck.app.linked import linked
     from policycheck.app.target import targets_of
@@ -66,8 +71,7 @@ def _title(cluster: Cluster, what: str) -> str:
 def _levels(cluster: Cluster) -> tuple[str, ...]:
     """The levels of the topology that most flavors are in; without one, those that node labels suggest.
 
-    Hostnames are left out: nodes are drawn one by one anyway. Of labels that only suggest levels, those
-    that nearly every node tells apart are no racks.
+    Hostnames are left out: nodes are drawn one by one anyway.
     """
     counted: dict[tuple[str, ...], int] = {}
     for flavor in cluster.view.flavors:
@@ -76,7 +80,11 @@ def _levels(cluster: Cluster) -> tuple[str, ...]:
             counted[keys] = counted.get(keys, 0) + 1
     if counted:
         return max(sorted(counted), key=lambda keys: counted[keys])
-    nodes = cluster.inventory.nodes
+    return _suggested(cluster.inventory.nodes)
+
+
+def _suggested(nodes: Sequence[Node]) -> tuple[str, ...]:
+    """Of labels that only suggest levels, those that nearly every node tells apart are no racks."""
     found = levels.candidates(nodes, main_resource(nodes))
     return tuple(
         level.key for level in found if level.key != capacity.HOSTNAME and level.values * 2 <= level.carried

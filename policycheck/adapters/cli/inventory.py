@@ -28,6 +28,11 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
     metavar="FILE",
     help="Write the compact form: sorted, without host names and annotations, dated, fit to be committed.",
 )
+@click.option(
+    "--picture",
+    metavar="FILE",
+    help="Draw racks as .svg, .png or .html, with the jobs of PATH on them once all have asked for quota.",
+)
 @click.option("--dated", metavar="YYYY-MM-DD", help="The day that --write puts down; today.")
 @click.option(
     "--columns",
@@ -39,6 +44,7 @@ def inventory(
     path: tuple[str, ...],
     form: str,
     write: str | None,
+    picture: str | None,
     dated: str | None,
     columns: str | None,
     output: str | None,
@@ -54,6 +60,10 @@ def inventory(
     if dated is not None and not _DAY.match(dated):
         raise common.usage_error(f"--dated is {dated!r}; write a day as YYYY-MM-DD")
     told = _columns(columns)
+    if picture:
+        from policycheck.adapters.cli import racks
+
+        racks.suffix(picture)
     files = dict(_files(path))
     missing = [given for given in path if not _exists(given)]
     if missing:
@@ -63,11 +73,13 @@ def inventory(
 
     read = common.reader()
     found, reports = reader.load(tuple(files), read, columns=told, named=lambda file: files.get(file, True))
-    common.guard((output,), files)
+    common.guard((output, picture), files)
     if write:
         common.guard((write,), [file for file in files if not _is_compact(file, read)])
     if found.known:
         _write(write, found, dated)
+        if picture:
+            racks.draw(picture, path, found, read)
         style = common.style_for(None if output else sys.stdout, color, quiet=quiet, verbose=verbose)
         text = render_json(found, reports) if form == "json" else render_text(found, reports, style)
         common.emit(text, output)

@@ -1,0 +1,37 @@
+"""Time in charts: one unit for the whole page, so that all axes read alike."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+
+
+class Clock(NamedTuple):
+    """``unit`` ms are one ``name``; ``end`` is that of the scenario."""
+
+    unit: int
+    name: str
+    end: int
+
+    def at(self, ms: int) -> float:
+        """A moment on the axis, fine enough for any screen."""
+        return round(ms / self.unit, 4)
+
+    @property
+    def last(self) -> float:
+        """The end on the axis."""
+        return max(self.at(self.end), 0.0001)
+
+    @property
+    def title(self) -> str:
+        """What the axis is called."""
+        return f"{self.name} from the start"
+
+
+def clock(end: int) -> Clock:
+    """The unit in which a scenario of ``end`` ms reads well."""
+    for unit, name, least in ((_DAY, "days", 3), (_HOUR, "hours", 3), (_MINUTE, "minutes", 3)):
+        if end >= unit * least:
+            return Clock(unit, name, end)
+    return Clock(_SECOND, "seconds", end)
