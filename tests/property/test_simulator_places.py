@@ -100,7 +100,7 @@ def held(session):
     used = [0] * len(land.usage)
     for item in session.items.values():
         if item.reserved:
-            for cell, amount in land.taken(claims_of(land, item)):
+            for cell, amount in land.taken(claims_of(land, item)).cells:
                 used += [0] * (len(land.usage) - len(used))
                 used[cell] += amount
     return used
@@ -115,8 +115,8 @@ def test_no_leaf_holds_more_than_it_has(doc):
         assert held(session) == land.usage
         for flavor, domains in land.fields.items():
             for resource, free in domains.free.items():
-                for leaf, cell in enumerate(land.cells(flavor, resource)):
-                    assert 0 <= land.usage[cell] <= max(0, free[leaf])
+                for leaf, used in enumerate(land.used(flavor, resource)):
+                    assert 0 <= used <= max(0, free[leaf])
         session.settle()
 
 

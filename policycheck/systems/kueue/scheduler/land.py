@@ -28,6 +28,9 @@ class Taken(NamedTuple):
     cells: tuple[tuple[int, int], ...] = ()
     spots: tuple[int, ...] = ()
 
+    def __bool__(self) -> bool:
+        return bool(self.spots)
+
 
 TAKES_NOTHING = Taken()
 
@@ -131,7 +134,7 @@ class Land:
         place = self.places[flavor]
         return self._block(place.space, resource) + place.spots[leaf]
 
-    def cells(self, flavor: str, resources: Iterable[str]) -> list[int]:
+    def begins(self, flavor: str, resources: Iterable[str]) -> list[int]:
         """Where the usage of spot 0 would be, resource by resource; add the leaf's spot."""
         space = self.places[flavor].space
         return [self._block(space, resource) for resource in resources]
@@ -187,8 +190,10 @@ class Land:
                 changed.append(flavor)
         return changed
 
-    def fits(self, claims: Iterable[Claim]) -> bool:
-        """Whether every claim by itself still has room. The pod slots are not asked again."""
+    def fits(self, claims: Iterable[Claim], freed: Mapping[int, int] = {}) -> bool:
+        """Whether every claim by itself still has room, ``freed`` (by cell) being had as well. The pod
+        slots are not asked again.
+        """
         usage = self.usage
         for flavor, leaf, each, pods in claims:
             free = self.fields[flavor].free
@@ -196,8 +201,9 @@ class Land:
                 if resource == PODS or amount <= 0:
                     continue
                 column = free.get(resource)
-                left = (column[leaf] if column else 0) - usage[self.cell(flavor, leaf, resource)]
-                if left // amount < pods:
+                cell = self.cell(flavor, leaf, resource)
+                left = (column[leaf] if column else 0) - usage[cell] + freed.get(cell, 0)
+                if left < pods * amount:
                     return False
         return True
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policycheck.systems.kueue.quota import Amounts, Tree
+from policycheck.systems.kueue.scheduler.afterwards import FITS, NO_PLACE, Afterwards
 from policycheck.systems.kueue.scheduler.assign import FIT, NO_FIT, PREEMPT, Assignment
 from policycheck.systems.kueue.scheduler.entry import (
     DEFERRED,
@@ -26,8 +27,6 @@ from policycheck.systems.kueue.scheduler.state import Item
 from policycheck.systems.kueue.scheduler.topology import lost_any
 from policycheck.systems.kueue.scheduler.variant import may_migrate, sibling
 
-FITS, NO_QUOTA, NO_PLACE = range(3)
-
 
 class Process:
     """Entries one after the other, each against what those before it took."""
@@ -36,7 +35,7 @@ class Process:
         self._session = session
         self._nominators = nominators
         self._land = session.land
-        self._gone: dict[str, Item] = {}  # victims of this cycle
+        self._after = Afterwards(session.trees, session.land)
         self._undo: list[tuple[Taken, bool]] = []  # what nodes showed beside what is held: (what, added)
         self._before: list[str] = []  # who has taken or claimed quota in this cycle
 
@@ -74,7 +73,7 @@ class Process:
             entry.back, entry.reason = NO_VICTIMS, "WaitingForQuota"
             entry.message = assignment.trouble
             if entry.queue.config.preemption.reclaim_within_cohort != "Any":
-                tree.add_all(to_reserve(assignment, tree))
+                self._after.add(entry.queue.tree, to_reserve(assignment, tree))
                 self._claim(assignment)
                 entry.notes.append("holds back quota from later workloads of this cycle while it waits")
         elif assignment.mode == PREEMPT and rules.preemption_gates and entry.item.workload.preemption_gates:
@@ -92,15 +91,14 @@ class Process:
     def _go(self, entry: Entry) -> None:
         """The entry takes its quota, or waits for its victims to free it."""
         session, assignment = self._session, entry.assignment
-        tree = session.trees[entry.queue.tree]
         if entry.replaces is not None:
-            self._take(entry.replaces)
+            self._after.replace(entry.replaces)
             self._undo.append((entry.replaces.placed, False))
-        tree.add_all(assignment.amounts)
+        self._after.add(entry.queue.tree, assignment.amounts)
         self._claim(assignment)
         self._before.append(entry.item.id)
         if assignment.mode == PREEMPT or entry.deferred:
-            self._gone.update({victim.id: victim for victim, _ in entry.targets})
+            self._after.lose(victim for victim, _ in entry.targets)
             entry.back, entry.reason = PENDING_PREEMPTION, "WaitingForPreemptedWorkloads"
             entry.item.scan = None
             entry.message = DEFERRED if entry.deferred else ""
@@ -145,7 +143,7 @@ class Process:
         return True
 
     def _overlaps(self, entry: Entry) -> bool:
-        return any(victim.id in self._gone for victim, _ in entry.targets)
+        return any(victim.id in self._after.gone for victim, _ in entry.targets)
 
     def _skip(self, entry: Entry, message: str) -> None:
         entry.skipped = True
@@ -174,36 +172,24 @@ class Process:
         """As if ``victim`` were gone."""
         if victim.queue is not None:
             self._session.trees[victim.queue.tree].remove_all(victim.amounts)
-        if self._land is not None and victim.placed.cells:
+        if self._land is not None and victim.placed:
             self._land.remove(victim.placed)
 
     def _put_back(self, victim: Item) -> None:
         if victim.queue is not None:
             self._session.trees[victim.queue.tree].add_all(victim.amounts)
-        if self._land is not None and victim.placed.cells:
+        if self._land is not None and victim.placed:
             self._land.add(victim.placed)
 
     def _check(self, entry: Entry) -> int:
         """Whether the entry fits once all victims of this cycle and its own are gone."""
-        assignment, tree = entry.assignment, self._session.trees[entry.queue.tree]
-        land = self._land
+        assignment, land = entry.assignment, self._land
         if assignment.mode != FIT and not entry.targets and (land is None or land.fits(assignment.claims)):
             return FITS  # without victims only a lost place would count
-        if self._gone or entry.targets or entry.replaces is not None:
-            away = dict(self._gone)
-            away.update({victim.id: victim for victim, _ in entry.targets})
-            if entry.replaces is not None:
-                away[entry.replaces.id] = entry.replaces
-        else:
-            away = {}
-        for victim in away.values():
-            self._take(victim)
-        check = FITS if tree.fits(assignment.amounts) else NO_QUOTA
-        if check == FITS and assignment.claims and land is not None:
-            check = FITS if land.fits(assignment.claims) else NO_PLACE
-        for victim in away.values():
-            self._put_back(victim)
-        return check
+        more = [victim for victim, _ in entry.targets]
+        if entry.replaces is not None:
+            more.append(entry.replaces)
+        return self._after.check(entry.queue.tree, assignment, more)
 
     def _pins(self, entry: Entry) -> Pinned:
         """Each resource kept to its flavor."""
@@ -222,7 +208,7 @@ class Process:
     def _recompute(self, entry: Entry) -> None:
         """Nominate again as if the victims so far were gone, flavors staying as they are."""
         queues = []
-        for victim in self._gone.values():
+        for victim in self._after.gone.values():
             self._take(victim)
             if victim.queue is not None:
                 queues.append((victim.queue, dict(victim.queue.holders)))
@@ -232,7 +218,7 @@ class Process:
         assignment, targets = nominator.nominate(entry.item, entry.queue, None, self._pins(entry))
         for queue, holders in reversed(queues):
             queue.holders = holders
-        for victim in self._gone.values():
+        for victim in self._after.gone.values():
             self._put_back(victim)
         entry.assignment, entry.targets = assignment, targets
         entry.notes.append(

@@ -178,7 +178,7 @@ class Stock:
             return None
         begins = [-1] * len(wants)
         if not self.kind.empty:
-            begins = self.land.cells(self.kind.flavor, (r for r, _ in wants))
+            begins = self.land.begins(self.kind.flavor, (r for r, _ in wants))
         return [(begin, free[r], a) for begin, (r, a) in zip(begins, wants, strict=True)]
 
     def _put(self, leaf: int, pods: int) -> None:

@@ -51,13 +51,13 @@ class Contest(NamedTuple):
     def remove(self, victim: Item) -> None:
         """As if ``victim`` were gone."""
         self.tree.remove_all(victim.amounts)
-        if self.land is not None and victim.placed.cells:
+        if self.land is not None and victim.placed:
             self.land.remove(victim.placed)
 
     def put_back(self, victim: Item) -> None:
         """Undo ``remove``."""
         self.tree.add_all(victim.amounts)
-        if self.land is not None and victim.placed.cells:
+        if self.land is not None and victim.placed:
             self.land.add(victim.placed)
 
     def within_nominal(self, node: int) -> bool:
