@@ -78,6 +78,7 @@ class _Tables:
         "parts",
         "rows",
         "state_ids",
+        "took",
         "units",
     )
 
@@ -91,6 +92,7 @@ class _Tables:
         self.asks: dict[object, int] = {}
         self.parts: dict[tuple[int, int], tuple[DeviceAsk, int] | None] = {}
         self.fit: dict[tuple[int, int], bool] = {}
+        self.took: dict[tuple[int, int, str], tuple[int, Taken] | None] = {}
         self.units: dict[tuple[int, str], int] = {}
 
     def state(self, row: State) -> int:
@@ -274,12 +276,29 @@ class Ground:
         if load.ask is not None:
             part = self._part(kind, load)
             if part is not None:
-                got = way or take(self._t.devices[devices], part[0], pick, draw)
+                got = (
+                    (self._t.cards(way[0]), way[1])
+                    if way is not None
+                    else self._take(devices, part, pick, draw)
+                )
                 if got is None:
                     return None
-                devices, taken = self._t.cards(got[0]), got[1]
+                devices, taken = got
         self._set(n, (kind, tuple(map(sub, free, load.vector)), devices))
         return taken
+
+    def _take(
+        self, devices: int, part: tuple[DeviceAsk, int], pick: str, draw: int
+    ) -> tuple[int, Taken] | None:
+        """``device.take`` of interned devices; what does not depend on ``draw`` is worked out once."""
+        key = (devices, part[1], pick)
+        if pick == "random" or key not in self._t.took:
+            got = take(self._t.devices[devices], part[0], pick, draw)
+            found = None if got is None else (self._t.cards(got[0]), got[1])
+            if pick == "random":
+                return found
+            self._t.took[key] = found
+        return self._t.took[key]
 
     def back(self, n: int, load: Load, taken: Taken) -> None:
         """The exact opposite of ``put``, in whatever order pods leave."""

@@ -168,10 +168,10 @@ class _Trial:
         for part in self.parts:
             for shape in part.shapes:
                 asks = sets_within([shape], part.within, part.queue)[:1]
-                if not asks or self.runs_alone(asks):
-                    continue
                 scenario = Scenario((Move(1, SUBMIT, tuple(asks)),), cycles=6)
-                why = self.arena.fits(part.queue, shape)
+                why = self.arena.fits(part.queue, shape) if asks else ""
+                if not why:
+                    continue
                 headline = f"{shape.name} is within the guarantee of {part.queue} and never runs: {why}"
 
                 def never(_: Scenario, story: Story) -> str:
@@ -265,8 +265,8 @@ class _Trial:
         for part in self.parts:
             for shape in [None, *part.shapes]:
                 chosen = list(part.shapes) if shape is None else [shape]
-                asks = sets_within(chosen, part.within, part.queue)
-                if asks and self.runs_alone(asks):
+                asks = self._most(sets_within(chosen, part.within, part.queue))
+                if asks:
                     yield asks
 
     def _nearly(self) -> Iterator[list[Ask]]:
@@ -348,8 +348,8 @@ class _Trial:
         for number in range(self.effort.scenarios):
             part = self.parts[number % len(self.parts)]
             draw = stream(self.effort.seed, NAME, self.team.name, "set", number)
-            asks = sets_within(part.shapes, part.within, part.queue, draw)
-            if asks and self.runs_alone(asks):
+            asks = self._most(sets_within(part.shapes, part.within, part.queue, draw))
+            if asks:
                 subject = f"{NAME} {self.team.name}"
                 yield self._patient(drawn(self.arena, who, asks, self.effort.seed, subject, number))
             else:
@@ -370,8 +370,35 @@ class _Trial:
         if key not in self._alone:
             story = self.arena.play(mine)
             names = {ask.name for ask in mine.asks}
-            self._alone[key] = names <= set(story.holding) and not names & set(story.unplaced)
+            runs = names <= set(story.holding) and not names & set(story.unplaced)
+            self._alone[key] = runs and not self._borrows(story)
         return self._alone[key]
+
+    def _borrows(self, story: Story) -> bool:
+        """Whether the team uses more of any flavor than its queues have there: then it is not within its
+        guarantee, whatever the sum over flavors.
+        """
+        used: dict[tuple[str, str, str], int] = {}
+        for grant in story.holding.values():
+            for given in grant.sets:
+                for resource, flavor in given.flavors.items():
+                    cell = grant.queue, flavor, resource
+                    used[cell] = used.get(cell, 0) + given.usage.get(resource, 0)
+        return any(
+            amount > self.arena.nominal(queue).get((flavor, resource), 0)
+            for (queue, flavor, resource), amount in used.items()
+        )
+
+    def _most(self, asks: Sequence[Ask]) -> list[Ask]:
+        """As many of the asks, from the first on, as run within the guarantee when nobody else is there."""
+        low, high = 0, len(asks)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.runs_alone(asks[:middle]):
+                low = middle
+            else:
+                high = middle - 1
+        return list(asks[:low])
 
     def breaks(self, scenario: Scenario, story: Story) -> str:
         """In words, who of the team waits at the end although all of it runs alone; "" when nobody does."""
