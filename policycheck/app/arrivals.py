@@ -182,7 +182,9 @@ def _of_manifests(cluster: Cluster, offering: Offering) -> Arrivals:
 def _of_mix(cluster: Cluster, mix: Mix, offering: Offering) -> Arrivals:
     from policycheck.simulate.generate import generate
 
-    mix = mix._replace(resource=mix.resource or _principal(cluster))
+    if not mix.resource:
+        gpus = any(shape.gpus for k in mix.classes for shape in k.shapes)
+        mix = mix._replace(resource=_principal(cluster, mix.file, accelerator=gpus))
     place, whence = site(cluster, mix.resource)
     made = generate(mix, place, offering.seed, horizon=offering.horizon, load=offering.load)
     load = offering.load or mix.load
@@ -195,17 +197,22 @@ def _of_mix(cluster: Cluster, mix: Mix, offering: Offering) -> Arrivals:
 def _of_trace(cluster: Cluster, trace: Trace, offering: Offering) -> Arrivals:
     from policycheck.simulate.replay import replay
 
-    resource = offering.setting.resource or _principal(cluster)
+    resource = offering.setting.resource or _principal(cluster, trace.file, accelerator=True)
     place, _ = site(cluster, resource)
     return replay(trace, place, resource, offering.seed, offering.setting.replaying, horizon=offering.horizon)
 
 
-def _principal(cluster: Cluster) -> str:
-    """The accelerator that queues have quota in."""
+def _principal(cluster: Cluster, asker: str, *, accelerator: bool) -> str:
+    """The resource that queues have quota in; an accelerator is asked for where jobs have some."""
+    from policycheck.systems.gpu.resources import is_accelerator
     from policycheck.systems.kueue.doors import objects_of
     from policycheck.systems.kueue.drive.facts import principal
 
-    return principal(objects_of(cluster))
+    found = principal(objects_of(cluster))
+    if accelerator and not is_accelerator(found):
+        what = f"asks for accelerators, and the queues in sight have quota in {found} and in no accelerator"
+        raise ArrivalsError([f"{asker}: {what}; give queues that have, or write its name (resource: ...)"])
+    return found
 
 
 def load_trace(name: str, read: Read, setting: TraceSetting | None = None) -> tuple[Trace, TraceSetting]:

@@ -39,6 +39,10 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
     notes = list(mix.notes)
     end = horizon or mix.horizon
     mix = mix._replace(classes=tuple(k for k in mix.classes if k.arrives))
+    if not mix.resource and any(shape.gpus for k in mix.classes for shape in k.shapes):
+        raise ArrivalsError(
+            [f"{mix.file}: what are accelerators called here? Write it, as in resource: nvidia.com/gpu"]
+        )
     mix = recut(fitting(mix, site.capacity, notes), site.per_host, notes)
     plans = _plans(mix, site, end, load)
     shelf = Shelf(mix.resource)
