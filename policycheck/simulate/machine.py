@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policycheck.model.capacity import HOSTNAME, expand
+from policycheck.model.capacity import CORE, HOSTNAME, expand
 from policycheck.model.inventory import Node
 from policycheck.simulate.device import CardKind
 
@@ -34,7 +34,7 @@ def machines(nodes: Iterable[Node]) -> tuple[tuple[Node, ...], int, tuple[str, .
 
 def columns(nodes: Sequence[Node], shadows: Mapping[str, str]) -> tuple[dict[str, int], dict[str, str]]:
     """Positions of the counted resources, shadows last; and what each column counts."""
-    names = {r for node in nodes for r in (node.allocatable or node.capacity or {})} | {"pods"}
+    names = {r for node in nodes for r in (node.allocatable or node.capacity or {})} | CORE
     plain = {**{name: name for name in sorted(names)}, **shadows}
     return {name: n for n, name in enumerate(plain)}, plain
 

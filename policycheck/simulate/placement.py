@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import add, sub
-from typing import NamedTuple
 
 from policycheck.model.capacity import CORE, HOSTNAME
 from policycheck.model.inventory import Node
@@ -33,81 +32,13 @@ from policycheck.simulate.device import (
     take,
 )
 from policycheck.simulate.machine import columns, machines, offers, unknown
+from policycheck.simulate.states import PLENTY, Capacity, Load, State, Tables
 
-PLENTY = 2**62  # of a resource whose amount no source says
+__all__ = ("PLENTY", "Capacity", "DevicesOf", "Ground", "Load", "State")
+
 _MOST_STATES = 200_000  # kept before those that no node is in are thrown away
 
-State = tuple[int, tuple[int, ...], int]  # capacity, free by column, devices
 DevicesOf = Callable[[Node], Devices]
-
-
-class Load(NamedTuple):
-    """What one pod takes of a node. ``vector`` by column; ``needs`` the columns that may refuse it;
-    ``ask`` of devices; ``missing`` resources that no node has. ``number`` tells loads of a ground apart.
-    """
-
-    number: int
-    vector: tuple[int, ...]
-    needs: tuple[tuple[int, int], ...]
-    ask: DeviceAsk | None
-    missing: tuple[str, ...] = ()
-
-
-class Capacity(NamedTuple):
-    """What one machine has in all: by column (0 where it is not known), and what its cards offer."""
-
-    amounts: tuple[int, ...]
-    offered: frozenset[str]
-    units: tuple[tuple[str, int], ...] = ()  # of each resource that is offered
-
-    def of(self, resource: str) -> int:
-        """Units of a resource that its cards offer."""
-        return next((n for name, n in self.units if name == resource), 0)
-
-
-class _Tables:
-    """What is interned; a pure memo that copies of a ground share, since it only grows."""
-
-    __slots__ = (
-        "asks",
-        "devices",
-        "devices_ids",
-        "fit",
-        "kinds",
-        "loads",
-        "parts",
-        "rows",
-        "state_ids",
-        "took",
-        "units",
-    )
-
-    def __init__(self) -> None:
-        self.kinds: list[Capacity] = []
-        self.rows: list[State] = []
-        self.state_ids: dict[State, int] = {}
-        self.devices: list[Devices] = [()]
-        self.devices_ids: dict[Devices, int] = {(): 0}
-        self.loads: dict[object, Load] = {}
-        self.asks: dict[object, int] = {}
-        self.parts: dict[tuple[int, int], tuple[DeviceAsk, int] | None] = {}
-        self.fit: dict[tuple[int, int], bool] = {}
-        self.took: dict[tuple[int, int, str], tuple[int, Taken] | None] = {}
-        self.units: dict[tuple[int, str], int] = {}
-
-    def state(self, row: State) -> int:
-        found = self.state_ids.get(row)
-        if found is None:
-            found = self.state_ids[row] = len(self.rows)
-            self.rows.append(row)
-        return found
-
-    def cards(self, devices: Devices) -> int:
-        found = self.devices_ids.get(devices)
-        if found is None:
-            found = self.devices_ids[devices] = len(self.devices)
-            self.devices.append(devices)
-        return found
 
 
 class Ground:
@@ -145,7 +76,7 @@ class Ground:
         records, extra, notes = machines(nodes)
         self.nodes = records
         self._absent = set(range(len(records) - extra, len(records)))
-        self._t = _Tables()
+        self._t = Tables()
         self.where = {node.name: n for n, node in enumerate(records)}
         for n, node in enumerate(records):
             self.where.setdefault(node.labels.get(HOSTNAME, node.name), n)
@@ -271,6 +202,7 @@ class Ground:
         """Put one pod on node ``n``: what it took of the devices. None, and nothing changes, when the cards
         have no room; whether the counted amounts do is the caller's to ask. ``way`` is one of device.ways.
         """
+        self._tidy()
         kind, free, devices = self._t.rows[self.state[n]]
         taken: Taken = ()
         if load.ask is not None:
@@ -302,6 +234,7 @@ class Ground:
 
     def back(self, n: int, load: Load, taken: Taken) -> None:
         """The exact opposite of ``put``, in whatever order pods leave."""
+        self._tidy()
         kind, free, devices = self._t.rows[self.state[n]]
         if taken:
             devices = self._t.cards(give(self._t.devices[devices], taken))
@@ -317,14 +250,14 @@ class Ground:
         return self._t.state((kind, free, self._t.cards(cards)))
 
     def _set(self, n: int, row: State) -> None:
-        if len(self._t.rows) > _MOST_STATES:
-            self._renumber()
         self.state[n] = self._t.state(row)
         self.log.append(n)
 
-    def _renumber(self) -> None:
-        """Forget the states that no node is in. Copies of this ground keep the old tables."""
-        old, new = self._t, _Tables()
+    def _tidy(self) -> None:
+        """Forget the states that no node is in once there are many. Copies of this ground keep the old tables."""
+        if len(self._t.rows) <= _MOST_STATES:
+            return
+        old, new = self._t, Tables()
         new.kinds, new.loads, new.asks, new.parts = old.kinds, old.loads, old.asks, old.parts
         for n, state in enumerate(self.state):
             kind, free, devices = old.rows[state]

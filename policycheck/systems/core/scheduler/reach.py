@@ -2,7 +2,7 @@
 
 Refusals are in the words of kube-scheduler, so that a summary reads like the event of a real pod. A node
 that several filters refuse is counted under the first of them, in the order of the default profile:
-unschedulable, taints, selectors and affinity.
+unschedulable, taints, selectors and affinity. Newer schedulers say "untolerated taint(s)" and not which.
 """
 
 from __future__ import annotations

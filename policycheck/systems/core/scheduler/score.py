@@ -7,10 +7,10 @@ are cut off, not rounded, as the documentation's examples have it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from policycheck.simulate.placement import PLENTY, Ground, Load
+from policycheck.simulate.placement import Ground, Load
 
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 STRATEGIES = (LEAST, MOST, RATIO)
@@ -37,7 +37,9 @@ class Profile(NamedTuple):
     """What of a scheduler's configuration decides where pods go.
 
     ``points`` are (utilisation in percent, score from 0 to 10) for RequestedToCapacityRatio, utilisation
-    ascending. ``pick`` is how cards are chosen on a node (see simulate.device.take).
+    ascending. ``pick`` is how cards are chosen on a node (see simulate.device.take). ``by_change``: balance
+    is scored by what the pod changes about it, as the newest schedulers do (kubernetes#135573), and not by
+    what comes out.
     """
 
     strategy: str = LEAST
@@ -46,6 +48,7 @@ class Profile(NamedTuple):
     balanced: tuple[str, ...] = ("cpu", "memory")
     weights: Weights = Weights()
     pick: str = "best"
+    by_change: bool = False
 
 
 DEFAULT = Profile()
@@ -81,31 +84,40 @@ class Scorer:
         weights = self.profile.weights
         found = 0
         if weights.fit:
-            rows = []
-            for resource, column, weight in self._fit:
-                row = self._row(resource, column, state, load)
-                if row is not None:
-                    rows.append((*row, weight))
+            rows = [
+                (used + asked, have, weight)
+                for resource, column, weight in self._fit
+                for used, asked, have in self._rows(resource, column, state, load)
+            ]
             found += weights.fit * fit_score(self.profile, rows)
         if weights.balanced:
-            pairs = [self._row(r, column, state, load) for r, column in self._balanced]
-            found += weights.balanced * balanced_score([p for p in pairs if p is not None])
+            found += weights.balanced * self._balance(state, load)
         return found
 
-    def _row(self, resource: str, column: int, state: int, load: Load) -> tuple[int, int] | None:
-        """(asked in all with this pod, capacity) of a resource; None when it does not count."""
+    def _balance(self, state: int, load: Load) -> int:
+        """0 everywhere for a pod that asks nothing of what is balanced (kubernetes#130260)."""
+        rows = [row for r, column in self._balanced for row in self._rows(r, column, state, load)]
+        if not any(asked for _, asked, _ in rows):
+            return 0
+        after = [(used + asked, have) for used, asked, have in rows]
+        if not self.profile.by_change:
+            return balanced_score(after)
+        return int(75 + 50 * (_deviation([(used, have) for used, _, have in rows]) - _deviation(after)))
+
+    def _rows(self, resource: str, column: int, state: int, load: Load) -> Iterator[tuple[int, int, int]]:
+        """(in use, asked by the pod, capacity) of a resource; nothing when it does not count."""
         kind, free, _ = self._ground.of(state)
-        is_core = resource in UNSAID
         if resource in kind.offered:
             asked = load.ask.units.get(resource, 0) if load.ask is not None else 0
-            total = kind.of(resource)
-            return (total - self._ground.left(state, resource) + asked, total) if asked and total else None
-        if column < 0 or not kind.amounts[column] or free[column] >= PLENTY // 2:
-            return None
-        if not is_core and not load.vector[column]:
-            return None
-        total = kind.amounts[column]
-        return total - free[column] + load.vector[column], total
+            have = kind.of(resource)
+            used = have - self._ground.left(state, resource)
+        elif column >= 0:
+            asked, have = load.vector[column], kind.amounts[column]
+            used = have - free[column]
+        else:
+            return
+        if have and (asked or resource in UNSAID):
+            yield used, asked, have
 
 
 def fit_score(profile: Profile, rows: list[tuple[int, int, int]]) -> int:
@@ -137,10 +149,14 @@ def _curve(points: tuple[tuple[int, int], ...], used: int) -> int:
 
 def balanced_score(rows: list[tuple[int, int]]) -> int:
     """The NodeResourcesBalancedAllocation score: 100 less the standard deviation of the shares in use."""
+    return int((1 - _deviation(rows)) * 100)
+
+
+def _deviation(rows: list[tuple[int, int]]) -> float:
     shares = [min(1.0, asked / have) for asked, have in rows]
-    if not shares:
-        return 100
+    if len(shares) < 2:
+        return 0.0
     if len(shares) == 2:
-        return int((1 - abs(shares[0] - shares[1]) / 2) * 100)
+        return abs(shares[0] - shares[1]) / 2
     mean = sum(shares) / len(shares)
-    return int((1 - (sum((s - mean) ** 2 for s in shares) / len(shares)) ** 0.5) * 100)
+    return float((sum((share - mean) ** 2 for share in shares) / len(shares)) ** 0.5)
