@@ -95,9 +95,8 @@ class Course:
         self.changed = True
 
     def _wait(self, live: Live, jobs: int) -> None:
-        line = self.keeper.touch(live.entry.queue)
-        if line is not None:
-            line.wait((live.entry.wishes, live.entry.amount), jobs)
+        entry = live.entry
+        self.keeper.wait(entry.queue, (entry.wishes, entry.amount), jobs)
 
     def reserve(self, decision: Decision, grant: Grant, now: int, start: int) -> None:
         """The job holds quota; it may start at ``start`` unless something else has to agree."""
@@ -132,9 +131,8 @@ class Course:
         resource = self.admitter.resource
         own = [(pair, amount) for pair, amount in live.amounts if pair[1] == resource]
         live.used = sum(amount for _, amount in own)
-        line = self.keeper.touch(live.entry.queue)
+        line = self.keeper.hold(live.entry.queue, live.amounts, live.used, 1)
         if line is not None:
-            line.hold(live.amounts, live.used, 1)
             for pair, amount in own:
                 over = line.held[pair] - line.facts.nominal.get(pair, 0)
                 live.borrowed += max(0, min(amount, over))
@@ -223,9 +221,7 @@ class Course:
     def _leave(self, live: Live, now: int) -> None:
         """The stay ends: quota and nodes are free."""
         live.ticket += 1
-        line = self.keeper.touch(live.entry.queue)
-        if line is not None:
-            line.hold(live.amounts, live.used, -1)
+        self.keeper.hold(live.entry.queue, live.amounts, live.used, -1)
         self.running.pop(live.number, None)
         self.fleet.free(live)
         self.room = True
@@ -324,12 +320,14 @@ class Course:
                 self._due(now + self.delays.unreachable, RELAUNCH, live)
             self.tell(now, "interrupted", live.job.id, node)
         self.turn(self.admitter.node(node, now, up=False), now)
+        self.fleet.recount()
         self.changed = True
 
     def node_back(self, node: str, now: int) -> None:
         """Pods that are still there go on."""
         self.fleet.switch(node, up=True)
         self.turn(self.admitter.node(node, now, up=True), now)
+        self.fleet.recount()
         for live in list(self.running.values()):
             if node in live.outages and live.phase == STARTING:
                 live.outages = tuple(name for name in live.outages if name != node)

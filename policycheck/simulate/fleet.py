@@ -118,14 +118,18 @@ class Fleet:
         else:
             self._placer.down(node)
 
+    def recount(self) -> None:
+        """Nodes on which the admitting system places have changed."""
+        self._total = self._admitter.total()
+
     # -- supply ---------------------------------------------------------------------------------
 
     def measure(self, now: int) -> None:
         """Write down what nodes have. How broken up it is, is measured every so often only."""
         placer, keeper = self._placer, self._keeper
         if placer is None:
-            total = keeper.quota() if self._total == NEVER else self._admitter.total()
-            keeper.supplied(Supply(now, total, max(0, total - keeper.used())))
+            total = keeper.quota if self._total == NEVER else self._total
+            keeper.supplied(Supply(now, total, max(0, total - keeper.used)))
             return
         if self._measured == NEVER or now - self._measured >= self._sample:
             found = placer.measures()

@@ -107,13 +107,24 @@ class Keeper:
     def __init__(self, queues: Iterable[QueueFacts], resource: str) -> None:
         self.lines = {facts.name: Line(facts, resource) for facts in queues}
         self.supply: list[Supply] = []
+        self.quota = sum(line.nominal for line in self.lines.values())  # of all queues, borrowing left out
+        self.used = 0  # of the principal resource by all queues
         self._dirty: dict[str, Line] = {}
 
-    def touch(self, queue: str) -> Line | None:
-        """The queue's line, about to change at this instant."""
+    def wait(self, queue: str, kind: Kind, jobs: int) -> None:
+        """So many jobs more (or, negative, less) wait in a queue; nothing for a queue that is none."""
         line = self.lines.get(queue)
         if line is not None:
             self._dirty[queue] = line
+            line.wait(kind, jobs)
+
+    def hold(self, queue: str, amounts: Amounts, used: int, sign: int) -> Line | None:
+        """A job takes quota of a queue (``sign`` 1) or gives it back (-1)."""
+        line = self.lines.get(queue)
+        if line is not None:
+            self._dirty[queue] = line
+            line.hold(amounts, used, sign)
+            self.used += sign * used
         return line
 
     def flush(self, at: int) -> bool:
@@ -133,11 +144,3 @@ class Keeper:
             supply[-1] = new
         elif not supply or supply[-1][1:] != new[1:]:
             supply.append(new)
-
-    def quota(self) -> int:
-        """What all queues have of the principal resource by quota, borrowing left out."""
-        return sum(line.nominal for line in self.lines.values())
-
-    def used(self) -> int:
-        """What all queues use of it."""
-        return sum(line.used for line in self.lines.values())

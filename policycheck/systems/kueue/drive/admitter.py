@@ -24,6 +24,7 @@ from policycheck.simulate.placer import Set, Where
 from policycheck.simulate.scheduler import RESERVED, Decision, Grant
 from policycheck.systems.kueue.drive.facts import patience, principal, queue_facts
 from policycheck.systems.kueue.drive.field import Field
+from policycheck.systems.kueue.drive.state import digest
 from policycheck.systems.kueue.drive.wish import amount_of, wishes
 from policycheck.systems.kueue.drive.words import nowhere, sentence
 from policycheck.systems.kueue.drive.workload import NANOS, stamp, workload
@@ -53,6 +54,7 @@ class KueueAdmitter:
         self.patience = patience(self._session)
         self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
         self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
+        self._taking: tuple[int, ...] = ()  # trees in which the last cycle evicted somebody
         self._field = Field(self._session)
         self._second, self._prefix = -1, ""
 
@@ -116,10 +118,14 @@ class KueueAdmitter:
         """One scheduling cycle."""
         session = self._session
         decisions = session.cycle(self._nanos(now))
+        taking: set[int] = set()
         for decision in decisions:
             if decision.outcome != RESERVED:
                 item = session.items[decision.workload]
                 self._last[decision.queue, item.shape.number, item.priority] = decision
+                if decision.victims:
+                    taking.add(session.homes[decision.workload])
+        self._taking = tuple(sorted(taking))
         return decisions
 
     def same(self) -> object:
@@ -127,14 +133,14 @@ class KueueAdmitter:
         return queue_state(self._session)
 
     def outline(self) -> object:
-        """Usage and queue lengths."""
-        session = self._session
-        usage = tuple(tuple(tree.usage) for tree in session.trees)
-        return usage, tuple(queue.waiting for queue in session.queues.values())
+        """Usage and queue lengths of the trees in which the last cycle evicted somebody."""
+        trees = [self._session.trees[n] for n in self._taking]
+        queues = [q.waiting for n in self._taking for q in self._session.members[n] if q is not None]
+        return self._taking, tuple(tuple(tree.usage) for tree in trees), tuple(queues)
 
     def digest(self) -> str:
-        """The session's own."""
-        return self._session.digest()
+        """Of the same trees: trees have nothing to do with each other, unless they share nodes."""
+        return digest(self._session, self._taking)
 
     # -- what holds quota ---------------------------------------------------------------------------
 
