@@ -173,6 +173,8 @@ def rooms(cluster: Cluster, want: Want, *, most: bool = True) -> list[Room]:
         if not holding.tells_levels(nodes, topology.levels):
             return []
         seen = holding.visible(nodes, topology.levels)
+        if not seen:
+            return []  # that placement sees none of them is another rule's
         if not most:
             seen = tuple(n._replace(most=n.machines) for n in seen)
         levels = holding.wide(topology.levels)
