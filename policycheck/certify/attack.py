@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from policycheck.certify.arena import RESUME, STOP, SUBMIT, Arena, Ask, Move, Scenario
 from policycheck.certify.promise import Shape
-from policycheck.model.amount import UNLIMITED
 from policycheck.model.workload import PodSet
 from policycheck.simulate.draw import Draw, stream
 
 MOST_ASKS = 48  # of one fill; more of them say nothing new and cost time
 MADE = "made for the attack"  # source of a shape that no team has
-_CHUNKS = 4  # workloads that one queue borrows with
+_LARGE = 1 << 40  # stands for no limit
+_CHUNKS = 3  # workloads that one queue borrows with
 
 
 class Rival(NamedTuple):
@@ -58,8 +58,10 @@ def rivals(arena: Arena, queues: Iterable[str], shapes: Mapping[str, Sequence[Sh
     for name in names:
         if arena.inapplicable(name):
             continue
-        declared = list(shapes.get(name, ()) or arena.shapes(name))
-        found.append(Rival(name, (*_plains(arena, name), *_distinct(declared))))
+        promised = list(shapes.get(name, ()))
+        # What a team is known to run bounds what it attacks with; of the others anything may come.
+        own = promised or [*_plains(arena, name), *arena.shapes(name)]
+        found.append(Rival(name, tuple(_distinct(own))))
     return found
 
 
@@ -124,26 +126,26 @@ def fill(arena: Arena, who: Sequence[Rival], mix: Mix) -> list[Ask]:
 
 
 def _portions(arena: Arena, queue: str, resource: str, each: int) -> list[int]:
-    """How many times the shape each workload is: the queue's own quota first, then halves of the rest."""
-    own, most = 0, 0
+    """How many times the shape each workload is: the queue's own quota of each flavor first, since a podset
+    has one flavor, then what it can borrow there in ever smaller parts.
+    """
+    own: list[int] = []
+    more: list[int] = []
+    nominal = arena.nominal(queue)
     for pair in arena.rights.resources(queue):
-        if pair[1] == resource:
-            own += min(arena.rights.guarantee(queue, *pair), 1 << 40)
-            most += min(arena.rights.potential(queue, *pair), 1 << 40)
-    if most >= UNLIMITED:
-        most = own * 2
-    found = []
-    left = most // each
-    if 0 < own // each <= left:
-        found.append(own // each)
-        left -= own // each
-    for _ in range(_CHUNKS):
-        if left <= 0:
-            break
-        part = left if len(found) >= _CHUNKS else -(-left // 2)
-        found.append(part)
-        left -= part
-    return found
+        if pair[1] != resource:
+            continue
+        mine = min(nominal.get(pair, 0), _LARGE) // each
+        most = min(arena.rights.potential(queue, *pair), _LARGE) // each
+        if most >= _LARGE // each:
+            most = 2 * mine
+        own.append(mine)
+        left = most - mine
+        for turn in range(_CHUNKS):
+            part = left if turn == _CHUNKS - 1 else -(-left // 2)
+            more.append(part)
+            left -= part
+    return [times for times in (*own, *more) if times > 0]
 
 
 def mixes(arena: Arena, who: Sequence[Rival]) -> Iterator[Mix]:
@@ -156,7 +158,10 @@ def mixes(arena: Arena, who: Sequence[Rival]) -> Iterator[Mix]:
     if len(known) > 1:
         ways.append(("priorities in turn", tuple(known)))
         ways.append(("priorities in turn, lowest first", tuple(reversed(known))))
-    for shape, (label, chosen) in product(range(most), ways):
+    # Every priority with the plainest shape first, then the other shapes with all priorities in turn.
+    for label, chosen in ways:
+        yield Mix(f"shape 1, {label}", 0, chosen)
+    for shape, (label, chosen) in product(range(1, most), (ways[0], ways[-1])):
         yield Mix(f"shape {shape + 1}, {label}", shape, chosen)
     for turned, halved in ((True, False), (False, True), (True, True)):
         yield Mix(f"turned {turned}, halved {halved}", 0, ways[0][1], turned, halved)

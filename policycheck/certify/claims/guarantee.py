@@ -26,7 +26,7 @@ from policycheck.certify.attack import (
     with_restart,
 )
 from policycheck.certify.claim import Claim, Effort
-from policycheck.certify.claims.common import MINE, Bench, amounts, declared, shapes_of
+from policycheck.certify.claims.common import MINE, Bench, amounts, declared, listed, shapes_of
 from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.verdict import (
     FAILS,
@@ -42,6 +42,7 @@ from policycheck.model.amount import show
 from policycheck.simulate.draw import stream
 
 NAME = "guarantee-honoured"
+_FEW = 3  # fills that further sets of shapes are tried with; the first set is tried with all
 
 
 class Part(NamedTuple):
@@ -230,6 +231,10 @@ class _Trial:
     def _made(self, outcome: str, basis: str, why: str, found: Counterexample | None) -> Verdict:
         premise = {"othersExceededNominal": self.exceeded} if self._rivals() else {"keptByConstruction": 1}
         sources = dict.fromkeys(s for part in self.parts for s in part.timing.sources)
+        promised = declared(self.bench.promises)
+        known = [r.queue for r in self._rivals() if promised.get(r.queue)]
+        if known:
+            sources[f"{listed(known)} run no other jobs than their promised shapes, in any number"] = None
         return self.bench.verdict(
             self.team.name,
             outcome,
@@ -295,26 +300,22 @@ class _Trial:
 
     def _directed(self) -> Iterator[Scenario]:
         who = self._rivals()
-        for *held, last in self._nearly() if who else ():
-            for mix in mixes(self.arena, who):
-                filled = fill(self.arena, who, mix)
-                if filled:
-                    made = self._patient(attack(filled, [last]))
-                    yield made._replace(moves=(Move(1, SUBMIT, tuple(held)), *made.moves))
-        for asks in self._asks():
-            if not who:
-                yield attack([], asks)
-                continue
-            for mix in mixes(self.arena, who):
-                filled = fill(self.arena, who, mix)
-                if filled:
-                    yield self._patient(attack(filled, asks))
-            first = fill(self.arena, who, next(mixes(self.arena, who)))
-            if first:
-                yield self._patient(with_restart(attack(first, asks), [who[0].queue]))
+        if not who:
+            yield from (attack([], asks) for asks in self._asks())
+            return
+        fills = [f for f in (fill(self.arena, who, mix) for mix in mixes(self.arena, who)) if f]
+        for number, (*held, last) in enumerate(self._nearly()):
+            for filled in fills if number == 0 else fills[:_FEW]:
+                made = self._patient(attack(filled, [last]))
+                yield made._replace(moves=(Move(1, SUBMIT, tuple(held)), *made.moves))
+        for number, asks in enumerate(self._asks()):
+            for filled in fills if number == 0 else fills[:_FEW]:
+                yield self._patient(attack(filled, asks))
+            for filled in fills[:1]:
+                yield self._patient(with_restart(attack(filled, asks), [who[0].queue]))
                 for lost in self._losses():
                     if self.runs_alone(asks, lost):
-                        yield self._patient(attack(first, asks, lost=lost))
+                        yield self._patient(attack(filled, asks, lost=lost))
 
     def _patient(self, scenario: Scenario) -> Scenario:
         """Where it may have to wait for runs to end, the runs of the others end."""

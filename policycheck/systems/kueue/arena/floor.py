@@ -26,10 +26,12 @@ class Floor:
 
     def unplaced(self, held: Iterable[tuple[Ask, Grant]]) -> dict[str, str]:
         """Why pods of a workload wait, for every workload of which some do."""
+        asked = [(ask, [s for s in self._sets(ask, grant) if s is not None]) for ask, grant in held]
+        if all(one.fixed for _, sets in asked for one in sets):
+            return {}  # it was decided with a place for each
         placer = self._placer.fork()
         found = {}
-        for ask, grant in held:
-            sets = [s for s in self._sets(ask, grant) if s is not None]
+        for ask, sets in asked:
             placed = placer.place(ask.name, sets, 0)
             waiting = [s for s in placed.sets if s.waiting]
             if waiting:

@@ -68,7 +68,7 @@ class KueueArena:
         self.accelerators = _accelerators(opening)
         self._sessions: dict[tuple[str, ...], Session] = {}
         self._floors: dict[tuple[str, ...], Floor | None] = {}
-        self._made: dict[Ask, KueueWorkload] = {}
+        self._made: dict[tuple[str, int, str, int], tuple[Shape, KueueWorkload]] = {}
         self._casing = Casing(cluster, self._opening, self._doors)
         self.plays = 0
         self.notes = tuple(self._notes())
@@ -219,9 +219,15 @@ class KueueArena:
         return [f"{space}/{name}" for name in names for space in spaces]
 
     def _workload(self, ask: Ask) -> KueueWorkload:
-        door = self._doors[ask.queue]
-        value = write.workload(ask, door.namespace, door.name)
-        return read.workload(value, [])
+        """The workload as it is read back; those of one shape in one queue are read once."""
+        key = (ask.queue, ask.priority, ask.priority_class, id(ask.shape))
+        found = self._made.get(key)
+        if found is None:
+            door = self._doors[ask.queue]
+            value = write.workload(ask, door.namespace, door.name)
+            # The shape is kept, so that its identity goes to no other one.
+            found = self._made[key] = (ask.shape, read.workload(value, []))
+        return found[1]._replace(name=ask.name, uid=ask.name, created=write.time_of(ask.age))
 
     def _name(self, workload: str) -> str:
         return workload.rpartition("/")[2]
