@@ -87,10 +87,10 @@ class Cycle:
         nominators: dict[int, Nominator] = {}
         by_tree: dict[int, list[Entry]] = {}
         refused: list[Refused] = []
-        ground = survey(session) if session.places(numbers[0]) else None
+        ground = survey(session) if session.explaining and session.places(numbers[0]) else None
         for number in numbers:
             nominator = nominators[number] = Nominator(session.scene(number))
-            evidence = capture(session, number, ground)
+            evidence = capture(session, number, ground) if session.explaining else None
             found = by_tree[number] = []
             for item, queue in heads[number]:
                 why = self._refusal(item, queue)
@@ -131,10 +131,10 @@ class Cycle:
             return Refused(item, queue, "Misconfigured", problem, GENERIC)
         return None
 
-    def _nominate(self, item: Item, queue: Queue, nominator: Nominator, evidence: Evidence) -> Entry:
+    def _nominate(self, item: Item, queue: Queue, nominator: Nominator, evidence: Evidence | None) -> Entry:
         if item.scan_generation != queue.generation:
             item.scan = None
-        reasons = Asked.of(item, queue, evidence)
+        reasons = Asked.of(item, queue, evidence) if evidence is not None else None
         self._session.nominations += 1
         old = replaced(self._session, item, queue) if self._session.world.strategy.elastic else None
         if old is None:

@@ -237,7 +237,9 @@ def add_node(free: dict[str, list[int]], leaves: int, leaf: int, node: Node, tim
     """Add what ``node`` has for pods to its leaf, ``times`` over."""
     for resource in {**(node.allocatable or {}), **node.committed}:
         amount = (node.allocatable or {}).get(resource, 0) - node.committed.get(resource, 0)
-        column = free.setdefault(resource, [0] * leaves)
+        column = free.get(resource)
+        if column is None:
+            column = free[resource] = [0] * leaves
         column[leaf] += amount * max(1, node.machines) * times
 
 

@@ -39,6 +39,7 @@ def fork(session: Session) -> Session:
         session.world._replace(shares=shares), trees, queues, ledger, session.now, land, session.nodes
     )
     other.number, other.nominations = session.number, session.nominations
+    other.explaining = session.explaining
     other.items = items
     other.homes = dict(session.homes)
     other.victims = [items[v.id] for v in session.victims if v.id in items]

@@ -46,7 +46,8 @@ class Session:
                                                       that are not Ready for too long
 
     Those that are evicted keep their quota until ``settle``, as victims of a cycle do. ``nominations``
-    counts nominations made so far, ``blocked`` tells that blockAdmission holds everything up.
+    counts nominations made so far, ``blocked`` tells that blockAdmission holds everything up. A run that
+    asks no decision for its reasons sets ``explaining`` to False and saves keeping what was seen.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Session:
         self.nodes = tuple(nodes)  # that the land was laid out with
         self.number = 0  # of the cycle
         self.nominations = 0
+        self.explaining = True  # decisions can tell their reasons; a long run may do without
         self.items: dict[str, Item] = {}
         self.homes: dict[str, int] = {}  # tree of every workload that ever was in a queue
         self.victims: list[Item] = []  # evicted by the last cycle, still holding quota
