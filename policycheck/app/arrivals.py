@@ -8,7 +8,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from policycheck import data
 from policycheck.digest import sha256
@@ -245,7 +245,9 @@ def _lines(name: str, read: Read) -> Iterator[bytes]:
     """The lines of a file. One on disk is not read as a whole: a trace may be long."""
     try:
         with _opened(name, read) as file:
-            yield from file
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            yield from gzip.GzipFile(fileobj=file) if packed else file
     except OSError as error:  # BadGzipFile is one
         raise ArrivalsError([f"{name}: can not be read: {error.strerror or error}"]) from None
     except (EOFError, zlib.error) as error:
@@ -253,9 +255,6 @@ def _lines(name: str, read: Read) -> Iterator[bytes]:
 
 
 def _opened(name: str, read: Read) -> IO[bytes]:
-    file: IO[bytes] = open(name, "rb") if os.path.isfile(name) else io.BytesIO(read(name))  # noqa: PTH113, PTH123, SIM115
-    if file.read(2) == b"\x1f\x8b":
-        file.seek(0)
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
-    file.seek(0)
-    return file
+    if os.path.isfile(name):  # noqa: PTH113 - as above
+        return open(name, "rb")  # noqa: PTH123 - the caller closes it
+    return io.BytesIO(read(name))

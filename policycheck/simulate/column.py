@@ -134,7 +134,7 @@ def _known(field: str, places: Mapping[str, int], head: Sequence[str]) -> Column
 def _unit_of_name(field: str, name: str) -> tuple[str, float]:
     """A name without its unit, and the unit: ``mem_mib_per_pod`` is mem in 2^20."""
     short = name.strip().lower()
-    if short not in NAMES[field]:
+    if short not in NAMES[field] and field != "job-gpus":  # what each pod has is not what the job has
         for noise in _NOISE:
             short = short.removesuffix(noise)
     if short in NAMES[field]:

@@ -184,7 +184,7 @@ def _notes(assumed: Sequence[str], left: int, usual: Usual) -> Iterator[str]:
     if assumed:
         more = f" and {len(assumed) - _SHOWN} more" if len(assumed) > _SHOWN else ""
         yield (
-            f"{', '.join(assumed[:_SHOWN])}{more}: nothing says how long they run; {show(usual.duration)} is assumed "
+            f"{', '.join(assumed[:_SHOWN])}{more}: no run time is given, {show(usual.duration)} is assumed "
             f"(annotation {DURATION}: 4h, or a class of a mix with 'match')"
         )
     if left:
