@@ -55,7 +55,7 @@ class Gradient:
         self._meter = Meter(list(mix))
         self._cpu = ground.columns["cpu"]
         self._most = max(shape.needs["cpu"] for shape in self._meter.mix)
-        self._fragments: dict[tuple[int, Devices], float] = {}
+        self._fragments: dict[tuple[int, Devices], int] = {}
         self._best: dict[tuple[int, int], Way | None] = {}
 
     def __call__(self, state: int, load: Load) -> int:
@@ -73,8 +73,13 @@ class Gradient:
         self._best[state, load.number] = best[1]
         return best[0]
 
-    def fragment(self, n: int) -> float:
-        """Thousandths of cards on node ``n`` that are idle and that the mix can not use."""
+    @property
+    def weight(self) -> int:
+        """What fragments are to be divided by."""
+        return self._meter.weight
+
+    def fragment(self, n: int) -> int:
+        """Thousandths of cards on node ``n`` that are idle and that the mix can not use, times ``weight``."""
         _, free, devices = self._ground.of(self._ground.state[n])
         return self._fragment(free[self._cpu], devices)
 
@@ -82,14 +87,14 @@ class Gradient:
         """The cards by which the score came about; None where the pick of whole cards does not matter."""
         return self._best.get((state, load.number))
 
-    def _gain(self, before: float, cpu: int, devices: Devices) -> int:
-        gain = (before - self._fragment(cpu, devices)) / WHOLE
+    def _gain(self, before: int, cpu: int, devices: Devices) -> int:
+        gain = (before - self._fragment(cpu, devices)) / (self._meter.weight * WHOLE)
         return int(100.0 / (1.0 + math.exp(-gain)))
 
-    def _fragment(self, cpu: int, devices: Devices) -> float:
+    def _fragment(self, cpu: int, devices: Devices) -> int:
         key = (min(cpu, self._most), canonical(devices))
         found = self._fragments.get(key)
         if found is None:
             part = self._meter.of(Room("", {"cpu": cpu}, devices))
-            found = self._fragments[key] = (sum(part[1:]) - part.q3) / part.weight
+            found = self._fragments[key] = sum(part[1:]) - part.q3
         return found

@@ -232,7 +232,7 @@ class _Fragments:
             part = self._gradient.fragment(n)
             self._sum += part - self._parts[n]
             self._parts[n] = part
-        return self._sum
+        return self._sum / self._gradient.weight
 
 
 class _Curve:
