@@ -23,6 +23,7 @@ class Shape(NamedTuple):
     priority: int = 0
     limit: int = 0  # maximum execution time; 0: none
     source: str = ""  # where it is written
+    jobs: int = 1  # of this shape, that the team runs at once
 
 
 class TeamPromise(NamedTuple):

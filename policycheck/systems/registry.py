@@ -18,7 +18,7 @@ from policycheck.model.schema import Table
 if TYPE_CHECKING:
     from policycheck.lint.settings import Target as Said
 
-SYSTEMS = ("core", "ray", "jobs", "kueue", "gpu")  # in the order in which they are linked
+SYSTEMS = ("core", "ray", "jobs", "kueue", "gpu", "promise")  # in the order in which they are linked
 # Kinds that hand values to a chart, which may hold a system's configuration.
 _CARRIERS = frozenset(
     {
