@@ -53,7 +53,9 @@ class Scenario(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """What one cycle did to one workload: reserved or evicted (with the system's reason, and for whom)."""
+    """What one cycle did to one workload: reserved (with what it was given) or evicted (with the system's
+    reason, and for whom).
+    """
 
     cycle: int
     what: str  # reserved | evicted
@@ -61,6 +63,7 @@ class Happened(NamedTuple):
     queue: str
     reason: str = ""
     by: str = ""
+    grant: Grant | None = None
 
 
 class Story(NamedTuple):
@@ -152,6 +155,18 @@ class Arena(Protocol):
 
     def hosts(self, flavor: str) -> frozenset[str]:
         """Names of the nodes of a flavor."""
+
+    def patience(self) -> tuple[int | None, str]:
+        """After how many ms a job is evicted whose pods do not all run, None for never; and why, in words."""
+
+    def places(self, queue: str) -> bool:
+        """Whether the system chooses the nodes of everything that is admitted through ``queue``."""
+
+    def spanned(self, grant: Grant) -> int:
+        """Over how many domains of the level above nodes a placement is spread; 0 when it is not placed."""
+
+    def tolerated(self, shape: Shape) -> Mapping[str, int]:
+        """What usable nodes have of accelerators that pods of ``shape`` could run on through any flavor."""
 
     def play(self, scenario: Scenario) -> Story:
         """The scenario, from a state in which nobody holds anything; deterministic, bounded."""

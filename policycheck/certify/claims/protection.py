@@ -141,24 +141,27 @@ class _Search:
 
     def breaks(self, scenario: Scenario, story: Story, *, within: bool) -> str:
         """In words, the eviction that must not be. ``within``: victims that were within their queue's quota."""
-        if within and not self._within(scenario):
+        if within and not self._within(story):
             return ""
         return taken(scenario, story, self.is_wrong)
 
-    def _within(self, scenario: Scenario) -> bool:
-        """Whether the victims together stay within their queue's own quota."""
-        held: dict[tuple[str, str], int] = {}
-        for ask in scenario.asks:
-            if ask.name.startswith(VICTIM):
-                for spec in ask.shape.pod_sets:
-                    for resource, amount in spec.requests.items():
-                        key = ask.queue, resource
-                        held[key] = held.get(key, 0) + amount * spec.pods
-        for (queue, resource), amount in held.items():
-            own = sum(v for (_, r), v in self.arena.nominal(queue).items() if r == resource)
-            if amount > own:
-                return False
-        return True
+    def _within(self, story: Story) -> bool:
+        """Whether the victims together stayed within their queue's own quota, in every flavor."""
+        held: dict[tuple[str, str, str], int] = {}
+        given = {
+            event.name: event.grant
+            for event in story.happened
+            if event.grant is not None and event.name.startswith(VICTIM)
+        }
+        for grant in given.values():
+            for one in grant.sets:
+                for resource, flavor in one.flavors.items():
+                    key = grant.queue, flavor, resource
+                    held[key] = held.get(key, 0) + one.usage.get(resource, 0)
+        return all(
+            amount <= self.arena.nominal(queue).get((flavor, resource), 0)
+            for (queue, flavor, resource), amount in held.items()
+        )
 
     def _failed(self, scenario: Scenario, *, within: bool) -> Verdict:
         found = self.bench.counterexample(

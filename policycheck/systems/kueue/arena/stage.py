@@ -31,7 +31,8 @@ from policycheck.systems.kueue.arena.case import Casing
 from policycheck.systems.kueue.arena.entrance import Entrance, entrances
 from policycheck.systems.kueue.arena.floor import Floor, floor
 from policycheck.systems.kueue.arena.ladder import rungs
-from policycheck.systems.kueue.arena.worth import enforcement, timing
+from policycheck.systems.kueue.arena.reach import spanned, tolerated
+from policycheck.systems.kueue.arena.worth import enforcement, patience, timing
 from policycheck.systems.kueue.drive.facts import principal
 from policycheck.systems.kueue.link import MULTIKUEUE
 from policycheck.systems.kueue.model import KueueWorkload
@@ -158,6 +159,25 @@ class KueueArena:
         config = self.opening.objects.cluster_queues[queue]
         return {pair: quota.nominal for pair, quota in quotas(config.groups).items()}
 
+    def patience(self) -> tuple[int | None, str]:
+        """The timeout of waitForPodsReady."""
+        return patience(self.opening)
+
+    def places(self, queue: str) -> bool:
+        """Whether every flavor of the queue has a topology, and nodes to go with it."""
+        config = self.opening.objects.cluster_queues[queue]
+        names = [f.name for group in config.groups for f in group.flavors]
+        known = self.opening.objects.flavors
+        return bool(names) and all(name in known and known[name].topology for name in names)
+
+    def spanned(self, grant: Grant) -> int:
+        """Domains of the level above the hostname, or of the lowest level where that is not the hostname."""
+        return spanned(grant, self.inventory.nodes, self.opening.objects)
+
+    def tolerated(self, shape: Shape) -> Mapping[str, int]:
+        """Accelerators of nodes that some flavor leads to and the shape tolerates."""
+        return tolerated(shape, self.inventory.nodes, self.opening.objects, self.accelerators)
+
     # -- playing --------------------------------------------------------------------------------
 
     def play(self, scenario: Scenario) -> Story:
@@ -245,7 +265,13 @@ class KueueArena:
                         self._name(decision.workload),
                     )
             for decision in log.reserved:
-                yield Happened(log.number, "reserved", self._name(decision.workload), decision.queue)
+                yield Happened(
+                    log.number,
+                    "reserved",
+                    self._name(decision.workload),
+                    decision.queue,
+                    grant=decision.grant,
+                )
 
     def _unplaced(
         self, scenario: Scenario, holding: Mapping[str, Grant], happened: Sequence[Happened]

@@ -56,6 +56,17 @@ def enforcement(
     return Enforcement(nominal, kept, f"reclaimWithinCohort is Never; {how}")
 
 
+def patience(opening: Opening) -> tuple[int | None, str]:
+    """After how many ms a Workload is evicted whose pods are not all ready; None for never, and why."""
+    configuration = opening.objects.configuration
+    waits = configuration.wait_for_pods_ready
+    # Without a Configuration in sight it is on from 0.19 (K#11366).
+    on = waits.enabled if configuration.found else gates(opening.target)["WaitForPodsReadyDefault"]
+    if not on:
+        return None, "waitForPodsReady is not enabled"
+    return round(waits.timeout * 1000), f"waitForPodsReady.timeout is {waits.timeout:.0f} s"
+
+
 def timing(
     opening: Opening, queue: ClusterQueue, others: Iterable[Shape], check_delays: Mapping[str, int]
 ) -> Timing:
@@ -75,12 +86,9 @@ def timing(
     runs = max(limits) if limits and all(limits) else None
     if runs is not None:
         sources.append(f"no workload of others runs longer than {runs // 1000} s (maximum execution time)")
-    configuration = opening.objects.configuration
-    waits = configuration.wait_for_pods_ready
-    # Without a Configuration in sight it is on from 0.19 (K#11366).
-    on = waits.enabled if configuration.found else gates(opening.target)["WaitForPodsReadyDefault"]
+    waits = opening.objects.configuration.wait_for_pods_ready
     blocked = ""
-    if on and waits.block_admission:
+    if patience(opening)[0] is not None and waits.block_admission:
         blocked = (
             "waitForPodsReady.blockAdmission lets one workload whose pods do not start hold up all others"
         )

@@ -1,0 +1,71 @@
+"""Which nodes shapes could run on, and how far placements are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from policycheck.certify.promise import Shape
+from policycheck.model.inventory import Node
+from policycheck.model.placement import NodeTerm, Toleration, untolerated
+from policycheck.model.workload import PodSet
+from policycheck.simulate.scheduler import Grant
+from policycheck.systems.kueue.model import KueueObjects, ResourceFlavor
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+def tolerated(
+    shape: Shape, nodes: Iterable[Node], objects: KueueObjects, accelerators: Sequence[str]
+) -> dict[str, int]:
+    """Free accelerators of nodes on which every podset that asks for some could run, by some flavor."""
+    asking = [s for s in shape.pod_sets if any(r in accelerators for r in s.requests)]
+    found: dict[str, int] = {}
+    for node in nodes:
+        if not node.usable or not asking:
+            continue
+        if all(any(_takes(node, spec, f) for f in objects.flavors.values()) for spec in asking):
+            for resource in accelerators:
+                free = node.free(resource)
+                if free:
+                    found[resource] = found.get(resource, 0) + free * node.machines
+    return found
+
+
+def _takes(node: Node, spec: PodSet, flavor: ResourceFlavor) -> bool:
+    """Whether the node has the flavor's labels and lets such a pod in, and one of them fits."""
+    if any(node.labels.get(k) != v for k, v in (*flavor.node_labels.items(), *spec.node_selector.items())):
+        return False
+    tolerations: tuple[Toleration, ...] = spec.tolerations + flavor.tolerations
+    if untolerated(node.taints, tolerations) is not None:
+        return False
+    if (spec.has_affinity or spec.affinity) and not any(_meets(t, node) for t in spec.affinity):
+        return False
+    free = {r: node.free(r) for r in spec.requests}
+    return all(left is None or left >= spec.requests[r] for r, left in free.items())
+
+
+def _meets(term: NodeTerm, node: Node) -> bool:
+    if not term.expressions and not term.fields:
+        return False
+    name = {"metadata.name": node.name}
+    return all(r.matches(node.labels) for r in term.expressions) and all(r.matches(name) for r in term.fields)
+
+
+def spanned(grant: Grant, nodes: Iterable[Node], objects: KueueObjects) -> int:
+    """Domains over which the pods of a grant are spread, at the level above single nodes."""
+    labels = {n.labels.get(_HOSTNAME, n.name): n.labels for n in nodes}
+    places: set[tuple[str, ...]] = set()
+    for one in grant.sets:
+        if one.placement is None:
+            continue
+        levels, domains = one.placement
+        if levels != (_HOSTNAME,):
+            places |= {values for values, _ in domains}
+            continue
+        known = [objects.flavors[f].topology for f in one.flavors.values() if f in objects.flavors]
+        chain = next((objects.topologies[t].levels for t in known if t in objects.topologies), ())
+        above = chain[:-1]
+        for values, _ in domains:
+            host = labels.get(values[-1], {})
+            places.add(tuple(host.get(level, "") for level in above) or values)
+    return len(places)
