@@ -3,7 +3,7 @@
 Marks carry CSS custom properties, ``var(--q3)``, so that one page serves light and dark alike; a picture
 that is no page has them replaced. The twelve hues were searched for so that any two of them, and each
 and the background, stay apart under normal, protanopic, deuteranopic and tritanopic vision (Machado,
-Oliveira and Fernandes 2009; CIEDE2000 at least 12, a test holds it).
+Oliveira and Fernandes 2009; CIEDE2000 at least 11, a test holds it).
 """
 
 from __future__ import annotations

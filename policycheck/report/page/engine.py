@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ def compiled(spec: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+@cache
 def bundle() -> str:
-    """The script that draws charts in a page. It holds no address that it would load from by itself."""
+    """The script that draws charts in a page: a constant of the installed library, made once.
+
+    It holds no address that it would load from by itself.
+    """
     return str(converter().javascript_bundle("window.vegaEmbed = vegaEmbed;"))

@@ -52,7 +52,8 @@ def page(title: str, lead: Cell, sections: Sequence[Section]) -> str:
 
 def _header(title: str, lead: Cell, sections: Sequence[Section]) -> Markup:
     links = [element("a", s.title, href=f"#{s.id}") for s in sections]
-    return element("header", element("h1", title), lead, element("nav", *links, aria_label="Sections"))
+    nav = element("nav", *links, aria_label="Sections") if len(links) > 1 else Markup()
+    return element("header", element("h1", title), lead, nav)
 
 
 def _section(section: Section) -> Markup:

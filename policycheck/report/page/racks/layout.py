@@ -180,7 +180,9 @@ def _notes(scene: Scene, made: Plan, machines: int, cut: str, shape: Frame) -> t
         plural = "node has" if made.left_out == 1 else "nodes have"
         said.append(f"{made.left_out:,} {plural} no {scene.resource or 'accelerators'} and are not drawn")
     if made.elastic:
-        said.append(f"{made.elastic:,} pool{'s' * (made.elastic > 1)} may grow; drawn as they are at least")
+        said.append(
+            f"{made.elastic:,} pool{'s' * (made.elastic > 1)} may grow; drawn at the least that there is"
+        )
     if shape.taint:
         said.append(f"all nodes carry the taint {shape.taint}")
     if shape.is_sliced:

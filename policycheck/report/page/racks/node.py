@@ -124,7 +124,7 @@ def note(node: Node, own: Frame) -> str:
         if parts:
             said.append(f"{sum(parts.values())} {what}")
     said += [
-        t.key.rpartition("/")[2] or t.key
+        f"taint {t.key.rpartition('/')[2] or t.key}"
         for t in node.taints
         if t.effect in HARD_EFFECTS and not t.key.startswith(_OWN_TAINTS) and _taint(t) not in own.taint
     ]

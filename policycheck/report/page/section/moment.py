@@ -11,7 +11,7 @@ from policycheck.report.page.racks.draw import chart
 from policycheck.report.page.racks.layout import Layout, layout
 from policycheck.report.page.racks.legend import asks
 from policycheck.report.page.racks.legend import key as meanings
-from policycheck.report.page.racks.scene import PLACED, UNPLACED, Gang, Held, Scene, numbered
+from policycheck.report.page.racks.scene import PLACED, UNPLACED, WAITING, Gang, Held, Scene, numbered
 from policycheck.report.page.racks.strip import units_of
 from policycheck.report.page.view import Figure, Section, View
 from policycheck.report.simulation_words import span
@@ -19,6 +19,7 @@ from policycheck.simulate.timeline import Life, Stay, Timeline
 
 WIDE, NARROW = 1080.0, 318.0
 _LISTED = 60
+_NO_REASON = {WAITING: "waits", UNPLACED: "has quota, and is not placed on nodes"}
 
 
 def moment(view: View) -> Section | None:
@@ -37,7 +38,9 @@ def racks_section(scene: Scene, colours: Colours, said: str) -> Section:
     wide, narrow = layout(scene, WIDE, colours), layout(scene, NARROW, colours)
     figure = Figure(
         "racks-all",
-        scene.title,
+        "Cards in the colour of the queue that holds them, node by node"
+        if wide.plan.is_exact
+        else f"Cards in the colour of the queue that holds them, {wide.plan.unit} by {wide.plan.unit}",
         wide.drawing.says,
         spec_of(chart(wide.drawing)),
         spec_of(chart(narrow.drawing)),
@@ -68,17 +71,12 @@ def _lists(scene: Scene, made: Layout) -> Markup:
         rest.sort(key=lambda g: (g.state, -g.units, g.id))
         columns = [
             Column("Job", number=False),
+            Column("Why", number=False, sentence=True),
             Column("Queue", number=False),
             Column("Asks"),
-            Column("Why", number=False, sentence=True),
         ]
         without: list[list[Cell]] = [
-            [
-                g.label,
-                g.queue or "(none)",
-                asks(scene, g),
-                g.why or ("waits" if g.state != UNPLACED else "not placed"),
-            ]
+            [g.label, g.why or _NO_REASON[g.state], g.queue or "(none)", asks(scene, g)]
             for g in rest[:_LISTED]
         ]
         parts.append(table("Not on nodes", columns, without))

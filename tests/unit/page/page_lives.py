@@ -56,6 +56,8 @@ class Engine:
         self.steps = {queue: [] for queue in queues}
         self.nominal = len(machines) * 8 // max(len(queues), 1)
         self.supply, self.ended, self.events = [], {}, []
+        self.held = {queue: [0, 0, 0, 0] for queue in queues}  # used, waiting, jobs waiting, running
+        self.changed = set(queues)
 
     def run(self):
         for job in self.jobs.values():
@@ -67,6 +69,7 @@ class Engine:
                 _, kind, name = heapq.heappop(self.events)
                 if kind == 0:
                     self.waiting.append(name)
+                    self.count(name, 0, 1, 1, 0)
                 elif self.running.get(name, (None,))[0] is not None and self.running[name][1] == now:
                     self.stop(name, now, "Finished")
                     self.ended[name] = now
@@ -86,6 +89,7 @@ class Engine:
             for node, _ in where:
                 self.free[node] = 0
             self.waiting.remove(name)
+            self.count(name, 1, -1, -1, 1)
             until = now + 60_000 + self.left[name]
             self.running[name] = (where, until)
             heapq.heappush(self.events, (until, 1, name))
@@ -116,34 +120,37 @@ class Engine:
         if free + sum(self.jobs[o].pods for o in chosen) < pods:
             return
         for other in chosen:
-            self.stop(other, now, "Preempted", "InCohortReclamation" if now % 2 else "InCohortFairSharing", name)
+            self.stop(
+                other, now, "Preempted", "InCohortReclamation" if now % 2 else "InCohortFairSharing", name
+            )
             self.waiting.append(other)
+            self.count(other, 0, 1, 1, 0)
 
     def stop(self, name, now, why, cause="", by=""):
         where, _ = self.running.pop(name)
+        self.count(name, -1, 0, 0, -1)
         for node, _ in where:
             self.free[node] = 8
         stay = self.stays[name][-1]
         lost = max(0, now - stay.ready) // 2 if cause else 0
         self.stays[name][-1] = stay._replace(ended=now, ended_by=why, cause=cause, by=by, lost=lost)
 
+    def count(self, name, used, waiting, jobs, running):
+        units = self.jobs[name].pods * 8
+        held = self.held[self.queue[name]]
+        for n, more in enumerate((used * units, waiting * units, jobs, running)):
+            held[n] += more
+        self.changed.add(self.queue[name])
+
     def note(self, now):
-        used = dict.fromkeys(self.queues, 0)
-        running = dict.fromkeys(self.queues, 0)
-        waiting = dict.fromkeys(self.queues, 0)
-        count = dict.fromkeys(self.queues, 0)
-        for name in self.running:
-            used[self.queue[name]] += self.jobs[name].pods * 8
-            running[self.queue[name]] += 1
-        for name in self.waiting:
-            waiting[self.queue[name]] += self.jobs[name].pods * 8
-            count[self.queue[name]] += 1
-        for queue in self.queues:
-            fitting = min(waiting[queue], max(0, self.nominal - used[queue]))
-            step = Step(now, used[queue], waiting[queue], fitting, count[queue], running[queue])
+        for queue in sorted(self.changed):
+            used, waiting, jobs, running = self.held[queue]
+            fitting = min(waiting, max(0, self.nominal - used))
+            step = Step(now, used, waiting, fitting, jobs, running)
             known = self.steps[queue]
             if not known or known[-1][1:] != step[1:]:
                 known.append(step)
+        self.changed.clear()
         free = sum(self.free.values())
         racks = {}
         for node, left in self.free.items():
@@ -194,7 +201,9 @@ def timeline(queues=12, jobs=170, machines=32, hours=48, seed=7, names=None, pri
                 stays,
                 engine.ended.get(name, -1),
                 "WaitingForQuota" if waits else "",
-                "insufficient unused quota for nvidia.com/gpu in flavor h100, 16 more needed" if waits else "",
+                "insufficient unused quota for nvidia.com/gpu in flavor h100, 16 more needed"
+                if waits
+                else "",
                 max(0, len(stays) - 1),
             )
         )
