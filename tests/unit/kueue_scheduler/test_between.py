@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from policycheck.model.placement import Taint
 from policycheck.systems.kueue.cases.world import read_world
 from policycheck.systems.kueue.model import WaitForPodsReady
 from policycheck.systems.kueue.scheduler.compile import compile_session
@@ -348,6 +349,79 @@ def test_nodes_never_seen_before_are_laid_out_with_what_is_placed():
     assert session.wake(now + 300 * NANOS)[0].what == "marked"
     assert step(session, session.now) == {"ns/a": "reserved"}
     assert where(session, "ns/a") == {("n01",): 1, ("n1",): 1, ("n2",): 1, ("n3",): 1}
+
+
+@pytest.mark.parametrize(
+    ("effect", "tolerates", "version", "turns"),
+    [
+        ("NoExecute", "", (0, 20), [Turn("ns/w", "marked", "NodeFailures", "n1")]),
+        ("NoExecute", "tolerates hot Exists", (0, 20), []),
+        ("NoSchedule", "", (0, 20), []),
+        ("NoExecute", "", (0, 16), []),
+    ],
+    ids=["drives away", "tolerated", "keeps away", "before 0.17"],
+)
+def test_a_taint_that_drives_pods_away_moves_them(effect, tolerates, version, turns):
+    work = {"w": f"q1 ; main 2x cpu=3 preferred rack {tolerates}"}
+    session, now = opened({**PLACED, "work": work}, version)
+    step(session, now)
+    assert session.node_tainted("n1", (Taint("hot", "", effect),), now) == turns
+    if turns:
+        assert step(session, now) == {"ns/w": "reserved"}
+        assert where(session, "ns/w") == {("n0",): 1, ("n2",): 1}
+    assert session.node_tainted("never heard of", (), now) == []
+
+
+def test_a_tainted_node_takes_no_more_pods_until_it_is_clean():
+    session, now = opened({**PLACED, "work": {"w": "q1 ; main 4x cpu=3 preferred rack"}})
+    session.node_tainted("n1", (Taint("hot", "", "NoSchedule"),), now)
+    assert step(session, now) == {"ns/w": "waiting"}
+    session.node_tainted("n1", (), now)
+    assert step(session, now) == {"ns/w": "reserved"}
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "mode", "nodes"),
+    [
+        # 1 pod of 1 cpu; n0 has 4 left, n1 has 2. The tightest of all, or (mixed, unconstrained) the fullest.
+        ((0, 16), {}, "preferred rack", {("n1",): 1}),
+        ((0, 16), {"TASProfileLeastFreeCapacity": True}, "preferred rack", {("n1",): 1}),
+        ((0, 14), {}, "unconstrained", {("n1",): 1}),
+    ],
+)
+def test_one_pod_goes_where_it_leaves_least(version, gates, mode, nodes):
+    given = {"n0": "@rack=r0 cpu=4 pods=8", "n1": "@rack=r0 cpu=2 pods=8"}
+    session, now = opened(
+        {**PLACED, "gates": gates, "nodes": given, "work": {"w": f"q1 ; main 1x cpu=1 {mode}"}}, version
+    )
+    step(session, now)
+    assert where(session, "ns/w") == nodes
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "mode", "nodes"),
+    [
+        # 5 pods, and room for 4, 2 and 1: as few nodes as possible, or those with least room first.
+        ((0, 14), {}, "unconstrained", {("n0",): 4, ("n2",): 1}),
+        ((0, 15), {}, "unconstrained", {("n0",): 2, ("n1",): 2, ("n2",): 1}),
+        ((0, 15), {}, "preferred rack", {("n0",): 4, ("n2",): 1}),
+        ((0, 15), {"TASProfileMixed": False}, "unconstrained", {("n0",): 4, ("n2",): 1}),
+        (
+            (0, 16),
+            {"TASProfileLeastFreeCapacity": True},
+            "preferred rack",
+            {("n0",): 2, ("n1",): 2, ("n2",): 1},
+        ),
+        ((0, 17), {"TASProfileLeastFreeCapacity": True}, "preferred rack", {("n0",): 4, ("n2",): 1}),
+    ],
+)
+def test_the_profile_of_a_version_says_which_nodes_are_filled(version, gates, mode, nodes):
+    given = {"n0": "@rack=r0 cpu=4 pods=8", "n1": "@rack=r0 cpu=2 pods=8", "n2": "@rack=r0 cpu=1 pods=8"}
+    session, now = opened(
+        {**PLACED, "gates": gates, "nodes": given, "work": {"w": f"q1 ; main 5x cpu=1 {mode}"}}, version
+    )
+    step(session, now)
+    assert where(session, "ns/w") == nodes
 
 
 def test_a_fork_has_nodes_of_its_own():

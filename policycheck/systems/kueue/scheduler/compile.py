@@ -76,7 +76,7 @@ def compile_session(
         ignore_undeclared=rules.ignores_undeclared
         and configuration.quota_check_strategy == "IgnoreUndeclared",
         locals=locals_,
-        profile=profile(rules),
+        profile=profile(rules)._replace(least_free=_least_free(target)),
         failing=failing(on, target.version),
         waits=on["WaitForPodsReadyDefault"] or configuration.wait_for_pods_ready != WaitForPodsReady(),
     )
@@ -86,6 +86,11 @@ def compile_session(
     session = Session(world, forest.trees, queues, ledger, now, land, every)
     session.offer(objects.workloads.values())
     return session
+
+
+def _least_free(target: Target) -> bool:
+    """The gate that made LeastFreeCapacity the profile of all pods is gone since 0.17."""
+    return target.version < (0, 17) and target.gates.get("TASProfileLeastFreeCapacity") is True
 
 
 def _rules(config: ClusterQueue, rules: Strategy, *, fair: bool) -> Rules:

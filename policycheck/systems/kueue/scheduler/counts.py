@@ -22,6 +22,7 @@ class Profile(NamedTuple):
     overlapping: bool
     keeps_pod_owned: bool  # a workload owned by a single pod keeps its node
     elastic: bool
+    least_free: bool = False  # all pods go where least is free (TASProfileLeastFreeCapacity, up to 0.16)
 
 
 class Counts:

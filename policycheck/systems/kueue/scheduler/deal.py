@@ -22,7 +22,7 @@ class Deal:
 
     def __init__(self, counts: Counts, wish: Wish, profile: Profile) -> None:
         self.counts = counts
-        self.least_free = wish.spread and profile.mixed
+        self.least_free = profile.least_free or (wish.spread and profile.mixed)
         self._prefers = profile.prefers
 
     @property

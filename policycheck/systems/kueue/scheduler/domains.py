@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from policycheck.model.inventory import Node
-from policycheck.model.placement import NodeTerm, Toleration, untolerated
+from policycheck.model.placement import NodeTerm, Taint, Toleration, untolerated
 from policycheck.model.workload import PodSet
 from policycheck.systems.kueue.model import ResourceFlavor, Topology
 
@@ -145,6 +145,17 @@ class Domains:
         add_node(self.free, self.leaves, leaf, node, 1 if on else -1)
         if len(self.known[leaf]) > 1:
             self.sifted = {}  # another node speaks for the leaf
+        return leaf
+
+    def retaint(self, name: str, taints: tuple[Taint, ...]) -> int:
+        """The node has other taints from now on. Its leaf; -1 when it is not known."""
+        leaf = self.homes.get(name, -1)
+        if leaf >= 0:
+            self.known = self.known.copy()
+            self.machines = self.machines.copy()
+            for lists in (self.known, self.machines):
+                lists[leaf] = [n._replace(taints=taints) if n.name == name else n for n in lists[leaf]]
+            self.sifted = {}
         return leaf
 
     def level(self, key: str) -> int:

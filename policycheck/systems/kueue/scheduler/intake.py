@@ -1,4 +1,6 @@
-"""Workloads on their way into a session: compiled, timed, and charged for the pods they still have."""
+"""Workloads on their way into a session: compiled, timed, charged for the pods they still have, and planned
+against the queue that they are in.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,12 @@ import re
 from typing import TYPE_CHECKING
 
 from policycheck.systems.kueue.model import Admission, KueueWorkload
+from policycheck.systems.kueue.quota import Tree
+from policycheck.systems.kueue.scheduler.flavor import refused
 from policycheck.systems.kueue.scheduler.moment import NANOS, moment
-from policycheck.systems.kueue.scheduler.state import Item
+from policycheck.systems.kueue.scheduler.plan import Ground, Plan, compile_plan
+from policycheck.systems.kueue.scheduler.shape import Shape
+from policycheck.systems.kueue.scheduler.state import Item, Queue
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.world import World
@@ -72,3 +78,19 @@ def charged(item: Item, admission: Admission) -> Admission:
         else:
             sets.append(given)
     return admission._replace(pod_sets=tuple(sets))
+
+
+def plan(world: World, tree: Tree, queue: Queue, shape: Shape, pods: tuple[int, ...]) -> Plan:
+    """The plan of ``shape`` with ``pods`` in ``queue``, worked out once."""
+    key = (shape.number, pods)
+    found = queue.plans.get(key)
+    if found is None:
+        ground = Ground(queue.config.groups, queue.covers, queue.node, tree)
+
+        def refuse(flavor: str, member: int, group: int) -> str:
+            spec = shape.sets[member].spec
+            return refused(world.objects, world.strategy, queue.config, spec, flavor, group)
+
+        found = compile_plan(shape, pods, ground, refuse, ignore_undeclared=world.ignore_undeclared)
+        queue.plans[key] = found
+    return found

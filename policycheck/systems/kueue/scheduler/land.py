@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from policycheck.model.capacity import expand
 from policycheck.model.inventory import Node
+from policycheck.model.placement import Taint
 from policycheck.systems.kueue.model import KueueObjects, TopologyAssignment
 from policycheck.systems.kueue.scheduler.domains import HOSTNAME, Domains, Values, build
 from policycheck.systems.kueue.target import Strategy
@@ -189,6 +190,12 @@ class Land:
                 self.log.append(~(place.space.offset + place.spots[leaf]))
                 changed.append(flavor)
         return changed
+
+    def retaint(self, name: str, taints: tuple[Taint, ...]) -> list[str]:
+        """A node has other taints from now on: the flavors that it belongs to."""
+        self.frozen, self.empty = None, {}
+        self.asked.clear()
+        return [flavor for flavor, domains in self.fields.items() if domains.retaint(name, taints) >= 0]
 
     def fits(self, claims: Iterable[Claim], freed: Mapping[int, int] = {}) -> bool:
         """Whether every claim by itself still has room, ``freed`` (by cell) being had as well. The pod

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.model.inventory import Node
+from policycheck.model.placement import Taint, untolerated
 from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Land, survey
 from policycheck.systems.kueue.scheduler.life import FAILURE, MARKED, STRANDED, Turn, evict
 from policycheck.systems.kueue.scheduler.moment import NANOS
@@ -37,7 +38,7 @@ def failing(gates: Mapping[str, bool], version: tuple[int, int]) -> Failing:
         after = _TERMINATION
     else:
         after = _FIXED if version < (0, 17) else None
-    return Failing(gates["TASFailedNodeReplacement"], after)
+    return Failing(gates["TASFailedNodeReplacement"], after, gates["TASReplaceNodeOnNodeTaints"])
 
 
 def down(session: Session, name: str, now: int, *, gone: bool) -> list[Turn]:
@@ -81,6 +82,23 @@ def up(session: Session, name: str, now: int) -> None:
                 item.workload = item.workload._replace(unhealthy_nodes=left)
                 if not needs_second_pass(item):
                     session.second.pop(item.id, None)
+
+
+def taint(session: Session, name: str, taints: tuple[Taint, ...], now: int) -> list[Turn]:
+    """The node has other taints. Pods that do not tolerate one with NoExecute are driven away, and placed anew
+    (TASReplaceNodeOnNodeTaints, 0.17); those that NoSchedule keeps away run on.
+    """
+    session.now = max(session.now, now)
+    if session.land is None:
+        return []
+    changed = session.land.retaint(name, taints)
+    if not changed:
+        return []
+    _stir(session, changed)
+    drives = tuple(t for t in taints if t.effect == "NoExecute")
+    if not drives or not session.world.failing.on_taints:
+        return []
+    return _mark(session, name, now, drives)
 
 
 def add(session: Session, nodes: Iterable[Node], now: int) -> None:
@@ -160,12 +178,29 @@ def _at(session: Session, host: str) -> list[Item]:
     return sorted(found, key=lambda item: item.id)
 
 
-def _mark(session: Session, name: str, now: int) -> list[Turn]:
-    """The workloads with pods on the failed node look for another one, or must go."""
+def _tolerates(session: Session, item: Item, host: str, taints: tuple[Taint, ...]) -> bool:
+    """Whether all pods of the workload on ``host`` tolerate ``taints``."""
+    specs = {s.name: s.spec for s in item.shape.sets}
+    for given in item.admission.pod_sets if item.admission is not None else ():
+        if given.topology is None or all(values[-1] != host for values, _ in given.topology.domains):
+            continue
+        flavors = [session.world.objects.flavors.get(f) for f in sorted(set(given.flavors.values()))]
+        more = tuple(t for f in flavors if f is not None for t in f.tolerations)
+        if given.name in specs and untolerated(taints, specs[given.name].tolerations + more) is not None:
+            return False
+    return True
+
+
+def _mark(session: Session, name: str, now: int, taints: tuple[Taint, ...] = ()) -> list[Turn]:
+    """The workloads with pods on the failed node look for another one, or must go; with ``taints`` those
+    that do not tolerate them.
+    """
     found: list[Turn] = []
     for host in _hosts(session, name):
         for item in _at(session, host):
             if item.evicted or not item.admitted or host in item.workload.unhealthy_nodes:
+                continue
+            if taints and _tolerates(session, item, host, taints):
                 continue
             if not session.world.failing.replaces:
                 found.append(Turn(item.id, STRANDED, NODE_FAILURES, host))

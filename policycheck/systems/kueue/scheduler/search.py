@@ -50,7 +50,7 @@ class Search:
             if one is not None:
                 return level, [one]
             if wish.required:
-                return self._short(level, self._counts.slices[among[0]])
+                return self._short(level, self._counts.slices[among[-1 if self._deal.least_free else 0]])
             if level == 0 or wish.spread:
                 return self._several(level, among)
             level -= 1

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policycheck.model.inventory import Node
+from policycheck.model.placement import Taint
 from policycheck.simulate.scheduler import Decision, Grant, Waiting
 from policycheck.systems.kueue.model import Admission, CheckState, KueueWorkload
 from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler import fork, life, outage
-from policycheck.systems.kueue.scheduler.flavor import refused
-from policycheck.systems.kueue.scheduler.intake import charged, make
+from policycheck.systems.kueue.scheduler.intake import charged, make, plan
 from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Land
 from policycheck.systems.kueue.scheduler.life import Due, Turn, waits
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.moment import moment
-from policycheck.systems.kueue.scheduler.plan import Ground, Plan, compile_plan
+from policycheck.systems.kueue.scheduler.plan import Plan
 from policycheck.systems.kueue.scheduler.shape import Shape
 from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
 from policycheck.systems.kueue.scheduler.topology import claims_of, needs_second_pass
@@ -40,7 +40,8 @@ class Session:
         evict(id, reason, now)                        stops for any other reason, and queues again
         deactivate(id, cause, now), activate(id, now) spec.active; causes are MaximumExecutionTimeExceeded, ...
         stop(queue, policy, now)                      a ClusterQueue's stopPolicy
-        node_down(name, now, gone=True), node_up(name, now), nodes_added(nodes, now)
+        node_down(name, now, gone=True), node_up(name, now), node_tainted(name, taints, now),
+        nodes_added(nodes, now)
         sample(now)                                   admission fair sharing looks at usage
         wake(now), next_due()                         what the session itself waits for: back-offs and nodes
                                                       that are not Ready for too long
@@ -285,32 +286,15 @@ class Session:
 
     def plan(self, queue: Queue, shape: Shape, pods: tuple[int, ...]) -> Plan:
         """The plan of ``shape`` with ``pods`` in ``queue``, worked out once."""
-        key = (shape.number, pods)
-        found = queue.plans.get(key)
-        if found is None:
-            ground = Ground(queue.config.groups, queue.covers, queue.node, self.trees[queue.tree])
-
-            def refuse(flavor: str, member: int, group: int) -> str:
-                spec = shape.sets[member].spec
-                return refused(self.world.objects, self.world.strategy, queue.config, spec, flavor, group)
-
-            found = compile_plan(shape, pods, ground, refuse, ignore_undeclared=self.world.ignore_undeclared)
-            queue.plans[key] = found
-        return found
+        return plan(self.world, self.trees[queue.tree], queue, shape, pods)
 
     def scene(self, number: int) -> Scene:
         """Tree ``number`` as nominations see it."""
         from policycheck.systems.kueue.scheduler.nominate import Scene
 
+        shares, members = self.world.shares[number], self.members[number]
         return Scene(
-            self.world,
-            self.trees[number],
-            self.members[number],
-            self.world.shares[number],
-            self.ledger,
-            self.now,
-            self.plan,
-            self.land,
+            self.world, self.trees[number], members, shares, self.ledger, self.now, self.plan, self.land
         )
 
     # -- what happens between cycles ------------------------------------------------------------
@@ -373,6 +357,10 @@ class Session:
     def node_up(self, name: str, now: int) -> None:
         """A node that the session knows can be used (again)."""
         outage.up(self, name, now)
+
+    def node_tainted(self, name: str, taints: tuple[Taint, ...], now: int) -> list[Turn]:
+        """A node has other taints than before."""
+        return outage.taint(self, name, taints, now)
 
     def nodes_added(self, nodes: Iterable[Node], now: int) -> None:
         """Nodes that the session has not seen, or other labels and amounts of known ones. That lays out

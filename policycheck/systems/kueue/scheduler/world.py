@@ -18,6 +18,7 @@ class Failing(NamedTuple):
 
     replaces: bool
     after: int | None  # nanoseconds; None: only when it is gone
+    on_taints: bool  # as well when a taint drives its pods away
 
 
 class World(NamedTuple):
