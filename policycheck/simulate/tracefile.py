@@ -65,7 +65,7 @@ class _Reader:
             else:
                 self._line(number, line)
         if not number:
-            raise ArrivalsError([f"{self.file}: the file is empty; {_wanted()}"])
+            raise ArrivalsError([f"{self.file}: the file is empty; {_wanted(self.file)}"])
         return self._finish(number, digest.hexdigest())
 
     # -- the head -------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class _Reader:
         if missing:
             shown = ", ".join(name.strip() or "''" for name in head[:20])
             what = "; ".join(missing)
-            raise ArrivalsError([f"{self.file}:1: {what}. Columns found: {shown}. {_wanted()}"])
+            raise ArrivalsError([f"{self.file}:1: {what}. Columns found: {shown}. {_wanted(self.file)}"])
 
     # -- a line ---------------------------------------------------------------------------------
 
@@ -248,7 +248,7 @@ class _Reader:
         if self.bad and not self.reading.keep_good:
             more = self.bad - len(self.problems)
             tail = [f"{self.file}: {more:,} more lines can not be read"] if more else []
-            advice = "correct them, or have the good lines kept and the others counted (--keep-good)"
+            advice = "correct them, or have them left out and counted (keep-good: true)"
             raise ArrivalsError(
                 [*self.problems, *tail, f"{self.file}: {_lines(self.bad)} of {lines - 1:,}: {advice}"]
             )
@@ -307,10 +307,10 @@ def _missing(columns: Mapping[str, Column]) -> Iterable[str]:
         yield "no column tells how many accelerators they have"
 
 
-def _wanted() -> str:
+def _wanted(file: str) -> str:
     return (
-        f"A trace is CSV with a head, in this schema: {_SCHEMA}; other names are mapped with "
-        "--trace-columns submit=NAME,duration=NAME,..."
+        f"A trace is CSV with a head, in this schema: {_SCHEMA}; other names are mapped in {file}.yaml, as in "
+        "columns: {submit: NAME, duration: NAME}"
     )
 
 

@@ -148,7 +148,7 @@ def test_a_line_that_can_not_be_read_is_refused_with_its_number(line):
     problems = refused(text)
     assert problems[0].startswith(f"t.csv:3: {BAD[line]}")
     assert problems[-1] == (
-        "t.csv: 1 line of 2: correct them, or have the good lines kept and the others counted (--keep-good)"
+        "t.csv: 1 line of 2: correct them, or have them left out and counted (keep-good: true)"
     )
     kept = trace(text, keep_good=True)
     assert [r.id for r in kept.rows] == ["good"]
@@ -181,7 +181,7 @@ def test_the_first_ten_are_told_and_all_are_counted():
     assert [p.split(": ")[0] for p in problems[:10]] == [f"t.csv:{n}" for n in range(3, 13)]
     assert problems[10:] == [
         "t.csv: 15 more lines can not be read",
-        "t.csv: 25 lines of 26: correct them, or have the good lines kept and the others counted (--keep-good)",
+        "t.csv: 25 lines of 26: correct them, or have them left out and counted (keep-good: true)",
     ]
     assert trace(text, keep_good=True).notes[0] == "t.csv: 25 lines can not be read and are left out"
 
