@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from policycheck.certify.arena import SUBMIT, Arena, Ask, Move, Scenario, Story
 from policycheck.certify.attack import Mix, Rival, fill, main_resource, plain, settled, size
 from policycheck.certify.claim import Claim, Effort
-from policycheck.certify.claims.common import Bench, listed, shapes_of
+from policycheck.certify.claims.common import MINE, Bench, listed, shapes_of
 from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.verdict import EXHAUSTIVE, FAILS, HOLDS, NOT_APPLICABLE, PROOF, UNKNOWN, Verdict
 
