@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from policycheck.app.simulate import Options, Simulated, simulate
 from policycheck.digest import sha256
 from policycheck.report.simulation import Result, Scenario
+from policycheck.simulate.ending import ended, latest
 from policycheck.simulate.metrics import measure
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def results(
         watch("making the jobs")
         found = arrivals(cluster)
         seen.append((cluster, found))
+        if not (options.horizon or found.horizon):
+            found = found._replace(horizon=latest(found))
         what = f"simulating {len(found.jobs):,} jobs"
         watch(f"{what} in {cluster.scope}" if len(seen) > 1 else what)
         return found
@@ -44,10 +47,12 @@ def results(
     done, files = simulate(sources, settings, coming, options)
     watch("adding up")
     several = len(done) > 1
-    told = [
-        Result(_scenario(one, cluster, found, options, several=several), one.timeline, measure(one.timeline))
-        for one, (cluster, found) in zip(done, seen, strict=True)
-    ]
+    told = []
+    for one, (cluster, found) in zip(done, seen, strict=True):
+        is_open = not (options.horizon or found.horizon)
+        timeline = ended(one.timeline) if is_open else one.timeline
+        scenario = _scenario(one, cluster, found, options, several=several)
+        told.append(Result(scenario, timeline, measure(timeline)))
     return tuple(told), files
 
 

@@ -346,6 +346,7 @@ def stuck(job: Stuck, book: Book) -> dict[str, Any]:
         "reason": job.reason or None,
         "message": job.why or None,
         "requeues": job.requeues,
+        "evictedBy": job.evicted_by or None,
         "starved": job.starved,
         "overtakenBy": job.overtaken or None,
     }

@@ -256,6 +256,9 @@ def _reasons(found: Metrics, reasons: Sequence[Reason], style: Style) -> list[st
         what = f"{one.jobs:,} {one.reason or 'no reason given'}"
         asked = f"{amount(found, one.amount)} {unit(found)}"
         text = f"{what} ({asked}), the longest {worst.job}{_where(worst)} for {span(worst.waited)}"
+        if worst.requeues and worst.evicted_by:
+            times = "once" if worst.requeues == 1 else f"{worst.requeues:,} times"
+            text += f", evicted {times} before, the last time by {worst.evicted_by}"
         rows += hang("  ", wrap(clean(text, ascii_only=style.ascii), style.width - 2))
         if worst.why:
             why = wrap(clean(worst.why, ascii_only=style.ascii), style.width - 4)

@@ -33,6 +33,7 @@ class Stuck(NamedTuple):
     requeues: int
     starved: bool
     overtaken: str
+    evicted_by: str = ""  # why it last lost its quota, when it had some
 
 
 class Starved(NamedTuple):
@@ -119,6 +120,7 @@ def _stuck(life: Life, since: int, waited: int, who: str) -> Stuck:
         life.requeues,
         bool(who),
         who,
+        life.stays[-1].ended_by if life.stays else "",
     )
 
 

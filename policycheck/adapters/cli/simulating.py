@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from policycheck.adapters.cli import asking, common, exitcode
@@ -12,8 +12,8 @@ from policycheck.report.screen import clean
 
 if TYPE_CHECKING:
     from policycheck.app import Sources
-    from policycheck.app.arrivals import Offering
     from policycheck.report.simulation import Result
+    from policycheck.simulate.mix import Mix
     from policycheck.simulate.trace import Trace
     from policycheck.simulate.tracesetting import TraceSetting
 
@@ -23,34 +23,35 @@ _NOWHERE = (
 )
 
 
-class UnreadTraceError(Exception):
-    """A trace that can not be read; the message has its problems, a line each."""
-
-
 def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     """Simulates, writes the report, and returns the exit code. Raises click.UsageError."""
     sources, settings = asking.input_of(paths, options)
     quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
     horizon = _period("--horizon", options["horizon"])
     service = _period("--service-time", options["service_time"])
-    try:
-        with common.errors_of_use(), Progress(quiet=quiet) as told:
-            from policycheck.app.arrivals import arrivals
+    with Progress(quiet=quiet) as told:
+        with common.errors_of_use():
+            mix, sources = _mix(sources, options)
+        told("reading the trace")
+        recorded = _trace(options, sources)
+        if recorded is None:
+            return exitcode.UNREAD
+        with common.errors_of_use():
+            from policycheck.app.arrivals import Offering, arrivals
             from policycheck.app.results import results
             from policycheck.app.simulate import Options
 
-            offering, sources = _offering(sources, options, horizon, told)
+            trace, setting = recorded
+            seed, load, usual = options["seed"], options["load"] or 0.0, _period("--usual", options["usual"])
+            offering = Offering(mix, trace, setting, seed, horizon, load, options["manifests"], usual)
             how = Options(
-                seed=options["seed"],
+                seed=seed,
                 horizon=horizon,
                 service_time=service,
                 happenings=options["events"],
                 placing=not options["no_nodes"],
             )
             done, files = results(sources, settings, lambda c: arrivals(c, offering), how, told)
-    except UnreadTraceError as error:
-        common.say(str(error))
-        return exitcode.UNREAD
     asking.guard(output, files, settings)
     common.guard((output,), (options["trace"] or "", options["mix"] or ""))
     done = tuple(one._replace(scenario=one.scenario._replace(paths=paths)) for one in done)
@@ -63,51 +64,42 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     return exitcode.worst([code, exitcode.OK if any(one.timeline.lives for one in done) else exitcode.UNREAD])
 
 
-def _offering(
-    sources: Sources, options: Mapping[str, Any], horizon: int, told: Callable[[str], None]
-) -> tuple[Offering, Sources]:
-    """What is to arrive, and upon what. Raises UnreadTraceError, ArrivalsError and click.UsageError."""
-    from policycheck.app.arrivals import Offering, load_mix, presets, with_mix
-    from policycheck.simulate.tracesetting import TraceSetting
+def _mix(sources: Sources, options: Mapping[str, Any]) -> tuple[Mix | None, Sources]:
+    """The mix, if any, and what it falls upon. Raises ArrivalsError and click.UsageError."""
+    from policycheck.app.arrivals import load_mix, presets, with_mix
 
     mix = load_mix(options["mix"], sources.read) if options["mix"] else None
     if mix is not None:
         sources = with_mix(sources, mix)
     if not sources.paths:
         raise common.usage_error(_NOWHERE.format(presets=", ".join(presets())))
-    trace, setting = None, TraceSetting()
-    if options["trace"]:
-        told("reading the trace")
-        trace, setting = _trace(options, sources)
-    offering = Offering(
-        mix,
-        trace,
-        setting,
-        options["seed"],
-        horizon,
-        options["load"] or 0.0,
-        options["manifests"],
-        _period("--usual", options["usual"]),
-    )
-    return offering, sources
+    return mix, sources
 
 
-def _trace(options: Mapping[str, Any], sources: Sources) -> tuple[Trace, TraceSetting]:
-    """The recorded jobs. Raises UnreadTraceError; ArrivalsError for settings that are wrong."""
+def _trace(options: Mapping[str, Any], sources: Sources) -> tuple[Trace | None, TraceSetting] | None:
+    """The recorded jobs, if any, and how to replay them; None when they can not be read, which is said.
+
+    Raises click.ClickException for settings that are wrong.
+    """
     from policycheck.app.arrivals import load_trace, trace_setting
+    from policycheck.simulate.tracesetting import TraceSetting
     from policycheck.simulate.trouble import ArrivalsError
 
     name = options["trace"]
-    setting = trace_setting(name, sources.read)
+    if not name:
+        return None, TraceSetting()
+    with common.errors_of_use():
+        setting = trace_setting(name, sources.read)
     if "broken-lines" in options["accept"]:
         setting = setting._replace(reading=setting.reading._replace(keep_good=True))
     try:
         return load_trace(name, sources.read, setting)
     except ArrivalsError as error:
-        told = "".join(f"{clean(problem)}\n" for problem in error.problems[:_PROBLEMS])
+        for problem in error.problems[:_PROBLEMS]:
+            common.say(f"policycheck: {clean(problem)}\n")
         if len(error.problems) > 1 and not setting.reading.keep_good:
-            told += "--accept broken-lines leaves such lines out and says how many\n"
-        raise UnreadTraceError(told) from error
+            common.say("policycheck: --accept broken-lines leaves such lines out and says how many\n")
+        return None
 
 
 def _period(option: str, text: str | None) -> int:
