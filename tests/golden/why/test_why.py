@@ -11,6 +11,8 @@ from policycheck.adapters.cli import main
 
 HERE = Path(__file__).parent
 DEMO, SMALL = data.root() / "fixtures" / "clusters", HERE
+SCATTERED = ("scattered", "--inventory", "inventories/scattered.yaml")
+POOLS = ("pools", "--inventory", "inventories/pools.yaml")
 COMMANDS = {
     # A job that asks 40 where its queue may have 32 at most.
     "why/bad.recognition.txt": (DEMO, "why", "team-speech/job-recognition-large", "demo-bad"),
@@ -26,6 +28,16 @@ COMMANDS = {
     "why/small.first.txt": (SMALL, "why", "first", "contended"),
     "why/small.second.txt": (SMALL, "why", "second", "contended", "--target", "kueue=0.18"),
     "why/small.running.txt": (SMALL, "why", "workload/running", "contended"),
+    # Quota admits them, and the default scheduler has no node for all of their pods.
+    "why/scattered.first.txt": (SMALL, "why", "first", *SCATTERED),
+    "why/scattered.gang.txt": (SMALL, "why", "gang", *SCATTERED),
+    "why/scattered.large.txt": (SMALL, "why", "large", *SCATTERED),
+    # What holds while elastic pools are small, and when they have grown.
+    "why/pools.rack.txt": (SMALL, "why", "rack", *POOLS),
+    "why/pools.pair.txt": (SMALL, "why", "pair", *POOLS),
+    "why/pools.never.txt": (SMALL, "why", "never", *POOLS),
+    "why/pools.plain.txt": (SMALL, "why", "plain", *POOLS),
+    "why/pools.plain.json": (SMALL, "why", "plain", *POOLS, "--format", "json"),
     "matrix/bad.txt": (DEMO, "matrix", "demo-bad"),
     "matrix/good.txt": (DEMO, "matrix", "demo-good"),
     "matrix/good.research.txt": (DEMO, "matrix", "demo-good", "--queue", "research"),

@@ -17,6 +17,7 @@ from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler.shape import per_pod
 from policycheck.systems.kueue.state import KueueState
 from policycheck.systems.kueue.why import around, find, options, own, quota, reasons
+from policycheck.systems.kueue.why.places import Places, places
 from policycheck.systems.kueue.why.routes import routes
 from policycheck.systems.kueue.why.trial import (
     Trial,
@@ -36,6 +37,7 @@ from policycheck.systems.kueue.why.trial import (
 _RUNS = 600  # of the decision at most, for one search
 _FEWEST = 12
 _WORK = 8_000_000  # runs x cycles of one x workloads: some ten seconds
+NO_PLACE = "no place on nodes: "  # how the decision's notes on placement begin
 _NO_REASONS = Explanation((), (), ())
 
 
@@ -51,7 +53,24 @@ def unmanaged(job: Workload, state: KueueState, core: CoreState) -> Answer:
 
 
 def ask(opening: Opening, name: str, *, search: bool = True) -> Answer:
-    """Why the workload with this id waits, or that it does not."""
+    """Why the workload with this id waits, or that it does not. Where pools grow on demand it is answered
+    for their minimum, and for their maximum too where that makes a difference.
+    """
+    if opening.pools is None:
+        return _ask(opening, name, search=search)
+    least = _ask(opening.smallest(), name, search=search)
+    most = _ask(opening.largest(), name, search=False)
+    if (least.outcome, least.reason, least.headline) == (most.outcome, most.reason, most.headline):
+        return least
+    only_small = least.outcome == why.NEVER and most.outcome not in (why.NEVER, why.BLOCKED)
+    return least._replace(
+        outcome=why.WAITS if only_small else least.outcome,
+        headline=f"at the pools' minimum: {least.headline}; with all pools at their maximum: {most.headline}",
+        notes=(*least.notes, f"pools that grow: {', '.join(opening.pools.names)}"),
+    )
+
+
+def _ask(opening: Opening, name: str, *, search: bool) -> Answer:
     workload = workload_of(opening, name)
     answer = _about(opening, workload)
     block = blocked(opening, workload)
@@ -61,6 +80,7 @@ def ask(opening: Opening, name: str, *, search: bool = True) -> Answer:
         )
         return _with_suggestions(answer, opening, None, ()) if search and not workload.finished else answer
     trial = settle(opening, name)
+    answer = answer._replace(notes=_assumed(opening, answer))
     if trial.holds:
         return _admitted(answer, trial)
     answer, short = _waiting(answer, opening, trial)
@@ -87,6 +107,13 @@ def _about(opening: Opening, workload: KueueWorkload) -> Answer:
     )
 
 
+def _assumed(opening: Opening, answer: Answer) -> tuple[str, ...]:
+    """Amounts of nodes that nobody tells and that the workload asks for."""
+    asked = {r for one in answer.asks for r, amount in one.each.items() if amount}
+    lacking = sorted(asked & opening.untold) if opening.nodes is not None else []
+    return (f"nothing says what nodes have of {', '.join(lacking)}: taken as enough",) if lacking else ()
+
+
 # -- it has quota ------------------------------------------------------------------------------------
 
 
@@ -101,6 +128,9 @@ def _admitted(answer: Answer, trial: Trial) -> Answer:
     head = f"{'holds its quota' if held else 'is given its quota'}{where}"
     if cost:
         head += f", once {len(cost)} running job{'s' * (len(cost) > 1)} made room"
+    found = None if checks else places(trial)
+    if found is not None and found.sets:
+        head += f", and {_running(found)}"
     if checks:
         head += f"; it starts when {', '.join(checks)} passed"
     return answer._replace(
@@ -110,8 +140,30 @@ def _admitted(answer: Answer, trial: Trial) -> Answer:
         checks=checks,
         placement=_placement(trial, grant),
         losses=cost,
-        notes=_fewer(answer, grant),
+        notes=(*_fewer(answer, grant), *_left(found), *answer.notes),
     )
+
+
+def _running(found: Places) -> str:
+    if found.running != "0":
+        return f"{found.running} of its {found.pods} pods find{'s' * (found.running == '1')} a node"
+    return "its pod finds no node" if found.pods == 1 else f"none of its {found.pods} pods finds a node"
+
+
+def _left(found: Places | None) -> tuple[str, ...]:
+    """Which pods wait, and why, as the default scheduler says it."""
+    if found is None:
+        return ()
+    told = []
+    for one in found.sets:
+        number = str(one.most) if one.least == one.most else f"{one.least} to {one.most}"
+        of = f"{number} of {one.pods} pods stay" if one.pods > 1 else "its pod stays"
+        told.append(f"{one.name}: {of} Pending: {one.why}")
+    if any(one.least != one.most for one in found.sets):
+        told.append(
+            "which of several equal nodes a pod goes to is drawn by lot: the numbers are what was tried"
+        )
+    return tuple(told)
 
 
 def _fewer(answer: Answer, grant: Grant) -> tuple[str, ...]:
@@ -174,7 +226,10 @@ def _waiting(answer: Answer, opening: Opening, trial: Trial) -> tuple[Answer, tu
     free_now = decision is not None and decision.outcome == RESERVED
     reason = item.reason or (decision.reason if decision is not None else "") or "PendingEvaluation"
     before = reasons.before(trial, item)
+    unplaced = any(note.startswith(NO_PLACE) for note in explanation.notes)
     outcome, head = _verdict(trial, opening, free_now=free_now)
+    if unplaced and not any(one.shorts for one in looked):
+        head += ": its quota is there, and its pods find no place on the nodes"
     answer = answer._replace(
         outcome=outcome,
         reason=reason,
@@ -183,7 +238,7 @@ def _waiting(answer: Answer, opening: Opening, trial: Trial) -> tuple[Answer, tu
         weighed=explanation.weighed,
         nobody=reasons.nobody(queue, explanation) if queue is not None else "",
         before=before,
-        notes=(*explanation.notes, *_loop(trial)),
+        notes=(*explanation.notes, *_loop(trial), *answer.notes),
     )
     return answer, _short(answer)
 

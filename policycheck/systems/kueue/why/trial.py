@@ -63,21 +63,43 @@ def queue_of(objects: KueueObjects, workload: KueueWorkload) -> ClusterQueue | N
 
 
 def narrowed(opening: Opening, name: str) -> Opening:
-    """Only the tree that the workload is in: nothing else can matter to it."""
+    """Only the tree that the workload is in, and where nodes are known those that share nodes with it:
+    nothing else can matter to it.
+    """
     objects = opening.objects
     queue = queue_of(objects, workload_of(opening, name))
     if queue is None:
         return opening
-    root = root_of(queue.cohort, objects.cohorts)[0] if queue.cohort else ""
-    return restricted(
-        opening,
-        {
-            n
-            for n, q in objects.cluster_queues.items()
-            if n == queue.name or (root and q.cohort and root_of(q.cohort, objects.cohorts)[0] == root)
-        },
-        name,
-    )
+    trees: dict[str, set[str]] = {}
+    for n, q in objects.cluster_queues.items():
+        trees.setdefault(_tree(q, objects), set()).add(n)
+    names = trees.pop(_tree(queue, objects))
+    if opening.nodes is not None:
+        _add_neighbours(opening, names, trees)
+    return restricted(opening, names, name)
+
+
+def _tree(queue: ClusterQueue, objects: KueueObjects) -> str:
+    return f"cohort:{root_of(queue.cohort, objects.cohorts)[0]}" if queue.cohort else f"queue:{queue.name}"
+
+
+def _add_neighbours(opening: Opening, names: set[str], trees: dict[str, set[str]]) -> None:
+    """Take trees over whose flavors have nodes in common with those in ``names``, and with theirs."""
+    new = _flavors(opening, names)
+    seen: set[str] = set()
+    while new:
+        seen |= new
+        reached = new.union(*(opening.near.get(flavor, ()) for flavor in new))
+        new = set()
+        for tree in [t for t, some in trees.items() if not reached.isdisjoint(_flavors(opening, some))]:
+            some = trees.pop(tree)
+            names |= some
+            new |= _flavors(opening, some) - seen
+
+
+def _flavors(opening: Opening, names: Collection[str]) -> set[str]:
+    queues = (opening.objects.cluster_queues[n] for n in names)
+    return {f.name for queue in queues for group in queue.groups for f in group.flavors}
 
 
 def restricted(opening: Opening, names: Collection[str], workload: str = "") -> Opening:
