@@ -44,6 +44,7 @@ class Result(NamedTuple):
     effort: Mapping[str, Any]
     accepted: Sequence[str]
     version: str  # of policycheck
+    rules: Mapping[str, str] = {}  # by id: how strict each is, its status, and a digest of what it says
 
     @property
     def digest(self) -> str:
@@ -73,6 +74,7 @@ def _body(result: Result) -> dict[str, Any]:
         "effort": dict(result.effort),
         "accepted": list(result.accepted),
         "policycheck": result.version,
+        "rules": dict(result.rules),
     }
 
 
@@ -145,7 +147,7 @@ def read(value: Any) -> Certificate:
             raise CertificateError(f"{key} is {str(value[key])[:80]!r}; it has to be {wanted!r}")
     predicate = value["predicate"]
     texts = ("outcome", "scope", "rulebook", "policycheck", "resultDigest", "issuedAt", "validUntil")
-    maps = ("files", "target", "promises", "effort")
+    maps = ("files", "target", "promises", "effort", "rules")
     lists = ("verdicts", "inventory", "accepted")
     if not isinstance(predicate, dict) or set(predicate) != {*texts, *maps, *lists}:
         raise CertificateError("the predicate has other fields than a certificate of this version")
@@ -168,6 +170,7 @@ def read(value: Any) -> Certificate:
         effort=predicate["effort"],
         accepted=predicate["accepted"],
         version=predicate["policycheck"],
+        rules=predicate["rules"],
     )
     if result.digest != predicate["resultDigest"]:
         raise CertificateError("its result digest is not that of its contents: it was changed")

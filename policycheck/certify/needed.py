@@ -140,6 +140,7 @@ def missing(needed: Sequence[Group], live: Inventory) -> list[Short]:
 def _merged(live: Inventory, needed: Sequence[Group]) -> list[Node]:
     """The nodes of ``live``, those alike in everything that is asked for as one record."""
     labels = {key for group in needed for key in (*group.labels, *group.own)}
+    own = {label for group in needed for label in group.own}
     resources = {resource for group in needed for resource in group.free}
     found: dict[tuple[Any, ...], Node] = {}
     for node in live.nodes:
@@ -147,9 +148,7 @@ def _merged(live: Inventory, needed: Sequence[Group]) -> list[Node]:
             continue
         free = {r: node.free(r) or 0 for r in resources}
         kept = {k: v for k, v in node.labels.items() if k in labels}
-        for key in kept:
-            if any(key in group.own for group in needed):
-                kept[key] = ""
+        kept.update((label, "") for label in own & kept.keys())
         key = (
             tuple(sorted(kept.items())),
             tuple(sorted(_taints(node))),
@@ -173,13 +172,13 @@ class _Lack(NamedTuple):
 
 def _lacks(group: Group, node: Node) -> _Lack | None:
     """Why ``node`` can not stand for one of ``group``; None when it can."""
-    for key, value in group.labels.items():
-        if node.labels.get(key) != value:
-            have = f"has {key}={node.labels[key]}" if key in node.labels else f"has no label {key}"
+    for label, wanted in group.labels.items():
+        if node.labels.get(label) != wanted:
+            have = f"has {label}={node.labels[label]}" if label in node.labels else f"has no label {label}"
             return _Lack("label", have)
-    for key in sorted(group.own):
-        if key not in node.labels:
-            return _Lack("label", f"has no label {key}")
+    for label in sorted(group.own):
+        if label not in node.labels:
+            return _Lack("label", f"has no label {label}")
     more = sorted(_taints(node) - group.taints)
     if more:
         return _Lack("taint", f"has the taint {more[0]}")
@@ -188,8 +187,7 @@ def _lacks(group: Group, node: Node) -> _Lack | None:
     for resource, value in sorted(group.free.items()):
         free = node.free(resource) or 0
         if free < value:
-            wanted = show(resource, value)
-            return _Lack("free", f"has {show(resource, free)} {resource} free, and {wanted} are needed")
+            return _Lack("free", f"has {show(resource, free)} {resource} free, not {show(resource, value)}")
     return None
 
 

@@ -1,0 +1,303 @@
+"""Promises held against a configuration: verdicts, and everything that a certificate says of what was tested.
+
+Entry point: ``certify(sources, settings, options, watch) -> (tuple[Certified, ...], files)``, one a scope that
+has queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from policycheck import __version__
+from policycheck.app.gather import Sources, accounts, gather
+from policycheck.certify.certificate import Result, verdict_json
+from policycheck.certify.claim import Claim, Effort
+from policycheck.certify.promise import Promises
+from policycheck.certify.verdict import PROOF, UNKNOWN, Verdict, outcome
+
+if TYPE_CHECKING:
+    from policycheck.app.gather import Gathered
+    from policycheck.app.promises import Found
+    from policycheck.certify.arena import Arena, Scenario, Story
+    from policycheck.lint.settings import Settings, Target
+    from policycheck.model.cluster import Cluster
+    from policycheck.source.document import FileReport
+    from policycheck.systems.kueue.opening import Opening
+
+Watch = Callable[[str], None]  # told what is going on, for people who wait
+TIME_UP = "not tried: time was up"
+SCENARIOS, SEED = 100, 1
+
+
+class Options(NamedTuple):
+    """What to test, and how hard. ``claims`` by name, () for all; ``late`` says that time is up."""
+
+    claims: tuple[str, ...] = ()
+    scenarios: int = SCENARIOS
+    seed: int = SEED
+    accepted: frozenset[str] = frozenset()
+    promises: str = ""  # a file that counts instead of those in sight
+    late: Callable[[], bool] = lambda: False
+
+
+class Certified(NamedTuple):
+    """What was found in one scope. ``scope`` is "" where there is no other to tell it from; ``unclear`` is what
+    in the promises means nothing here.
+    """
+
+    scope: str
+    result: Result
+    verdicts: tuple[Verdict, ...]
+    promises: Promises
+    target: str = ""  # the system and its version, for people
+    assumed: bool = False  # nothing in sight said the version
+    unclear: tuple[str, ...] = ()
+
+
+class Prepared(NamedTuple):
+    """One scope, ready to be tested."""
+
+    scope: Gathered
+    label: str
+    cluster: Cluster
+    said: Target | None
+    opening: Opening
+    arena: Arena
+    promises: Promises
+    unclear: tuple[str, ...]
+    doubt: Verdict | None
+
+
+class _TimeUpError(Exception):
+    """No more is played."""
+
+
+_STANDARD = Options()
+
+
+def certify(
+    sources: Sources, settings: Settings, options: Options = _STANDARD, watch: Watch = lambda _: None
+) -> tuple[tuple[Certified, ...], tuple[FileReport, ...]]:
+    """One Certified a scope that has queues, and the account of the files.
+
+    Raises PromisesError, UnknownClaimError and TargetError.
+    """
+    watch("reading the configuration")
+    sources = once(sources)
+    prepared, files = prepare(sources, settings, options.promises)
+    chosen = chosen_claims(options)
+    return tuple(_certified(one, sources, settings, options, chosen, watch) for one in prepared), files
+
+
+def once(sources: Sources) -> Sources:
+    """The same, with every file read once: what is tested is what is digested."""
+    return sources._replace(read=lru_cache(maxsize=None)(sources.read))
+
+
+def chosen_claims(options: Options) -> tuple[Claim, ...]:
+    """The claims that were asked for, in order. Raises UnknownClaimError."""
+    from policycheck.certify.claims import claims, find
+
+    wanted = {find(name).name for name in options.claims}
+    return tuple(claim for claim in claims() if not wanted or claim.name in wanted)
+
+
+def prepare(
+    sources: Sources, settings: Settings, promises: str
+) -> tuple[tuple[Prepared, ...], tuple[FileReport, ...]]:
+    """Every scope with queues, linked and with its promises. Raises PromisesError and TargetError."""
+    from policycheck.app.linked import linked
+    from policycheck.app.target import targets_of
+    from policycheck.systems.kueue.checks.common import state
+
+    scopes = gather(sources, settings)
+    with_queues = []
+    for scope in scopes:
+        cluster = linked(scope)
+        if state(cluster).objects.cluster_queues:
+            with_queues.append((scope, cluster))
+    named = {cluster.name for cluster in settings.clusters}
+    several = len(with_queues) > 1
+    made = []
+    for scope, cluster in with_queues:
+        label = scope.name if several or scope.name in named else ""
+        said = targets_of(scope, (*scope.targets, *sources.targets)).get("kueue")
+        made.append(_prepared(scope, label, cluster, said, sources, promises))
+    return tuple(made), accounts(scopes)
+
+
+def _prepared(
+    scope: Gathered, label: str, cluster: Cluster, said: Target | None, sources: Sources, given: str
+) -> Prepared:
+    from policycheck.app.promises import find
+    from policycheck.app.undecided import doubts, verdict
+    from policycheck.systems.kueue.arena.stage import KueueArena
+    from policycheck.systems.kueue.opening import opening
+
+    found = find(scope, sources, given)
+    opened = opening(cluster, said)
+    delays = dict(found.written.checks) if found else {}
+    arena = cast("Arena", KueueArena(cluster, opened.smallest(), delays))
+    arena.scope = label
+    if opened.pools is not None:
+        names = ", ".join(opened.pools.names)
+        arena.notes = (*arena.notes, f"pools that grow on demand have their least nodes: {names}")
+    promises, unclear = _settled(found, arena)
+    doubt = verdict(label, (*unclear, *doubts(scope, cluster, said)))
+    return Prepared(scope, label, cluster, said, opened, arena, promises, unclear, doubt)
+
+
+def _settled(found: Found | None, arena: Arena) -> tuple[Promises, tuple[str, ...]]:
+    from policycheck.certify.derive import derive
+    from policycheck.certify.written import settle
+
+    if found is None:
+        return derive(arena), ()
+    return settle(found.written, arena, source=found.file, digest=found.digest, at=found.at)
+
+
+# -- testing ------------------------------------------------------------------------------------
+
+
+def verdicts_of(
+    prepared: Prepared, claims: Sequence[Claim], options: Options, watch: Watch = lambda _: None
+) -> tuple[Verdict, ...]:
+    """The verdicts, in the order of the claims. What is not reached in time is UNKNOWN."""
+    found: list[Verdict] = [] if prepared.doubt is None else [prepared.doubt]
+    effort = Effort(options.scenarios, options.seed)
+    arena = _Timed(prepared.arena, options.late)
+    for claim in claims:
+        watch(f"{claim.name} in {prepared.label}" if prepared.label else claim.name)
+        try:
+            found.extend(_each(claim, arena, prepared.promises, effort, options.late))
+        except _TimeUpError:
+            found.append(_untried(claim, prepared))
+    return tuple(found)
+
+
+def _each(
+    claim: Claim, arena: _Timed, promises: Promises, effort: Effort, late: Callable[[], bool]
+) -> Iterator[Verdict]:
+    if late():
+        raise _TimeUpError
+    yield from claim.test(cast("Arena", arena), promises, effort)
+
+
+def _untried(claim: Claim, prepared: Prepared) -> Verdict:
+    from policycheck.certify.claims.common import required
+
+    return Verdict(
+        claim.name,
+        "",
+        prepared.label,
+        UNKNOWN,
+        PROOF,
+        TIME_UP,
+        required=required(prepared.promises, claim.name),
+    )
+
+
+class _Timed:
+    """An arena in which nothing is played once time is up."""
+
+    def __init__(self, arena: Arena, late: Callable[[], bool]) -> None:
+        self._arena, self._late = arena, late
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._arena, name)
+
+    def play(self, scenario: Scenario) -> Story:
+        """As the arena plays it."""
+        if self._late():
+            raise _TimeUpError
+        return self._arena.play(scenario)
+
+
+# -- what is said of it -------------------------------------------------------------------------
+
+
+def _certified(
+    one: Prepared,
+    sources: Sources,
+    settings: Settings,
+    options: Options,
+    claims: Sequence[Claim],
+    watch: Watch,
+) -> Certified:
+    verdicts = verdicts_of(one, claims, options, watch)
+    watch("writing down what was tested")
+    result = result_of(one, sources, settings, options, claims, verdicts)
+    version = f"Kueue {one.said.version}" if one.said is not None else ""
+    assumed = one.said is not None and one.said.assumed
+    return Certified(one.label, result, verdicts, one.promises, version, assumed, one.unclear)
+
+
+def result_of(
+    one: Prepared,
+    sources: Sources,
+    settings: Settings,
+    options: Options,
+    claims: Sequence[Claim],
+    verdicts: tuple[Verdict, ...],
+) -> Result:
+    """The Result: verdicts, and the digests of all that they rest on."""
+    from policycheck.app.book import rulebook
+    from policycheck.app.subjects import inputs, matter, rules, subjects
+    from policycheck.certify.canonical import digest
+    from policycheck.certify.needed import stated
+
+    told = rules(rulebook(sources.rules), settings)
+    return Result(
+        outcome=outcome(verdicts, options.accepted),
+        scope=one.label,
+        verdicts=[exact(verdict_json(verdict)) for verdict in verdicts],
+        subjects=subjects(one.cluster),
+        files=inputs(one.scope, sources, one.promises.source).files,
+        inventory=stated(one.cluster.inventory, matter(one.opening.objects, one.promises)),
+        rulebook=digest(told),
+        target=_target(one),
+        promises=_promises(one.promises),
+        effort={
+            "claims": [claim.name for claim in claims],
+            "scenarios": options.scenarios,
+            "seed": options.seed,
+        },
+        accepted=sorted(options.accepted),
+        version=__version__,
+        rules=told,
+    )
+
+
+def _target(one: Prepared) -> dict[str, Any]:
+    target = one.opening.target
+    return {
+        "kueue": {
+            "version": ".".join(map(str, target.version)),
+            "gates": dict(sorted(target.gates.items())),
+            "assumed": target.assumed,
+        }
+    }
+
+
+def _promises(promises: Promises) -> dict[str, Any]:
+    """What a certificate keeps of them. Names of files are those within the scope, or the file's own."""
+    return {
+        "source": promises.source.rpartition("/")[2],
+        "digest": promises.digest,
+        "derived": list(promises.derived),
+        "owners": dict(sorted(promises.owners.items())),
+        "required": list(promises.required),
+    }
+
+
+def exact(value: Any) -> Any:
+    """The same without floats, tuples and numbers beyond 2^53, which have no canonical text."""
+    if isinstance(value, Mapping):
+        return {str(key): exact(held) for key, held in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [exact(held) for held in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) >= 2**53):
+        return repr(value)
+    return value
