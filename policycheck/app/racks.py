@@ -39,6 +39,19 @@ def racks(
     return tuple(found), accounts(scopes)
 
 
+def grounds(sources: Sources, settings: Settings) -> Mapping[str, tuple[tuple[Node, ...], tuple[str, ...]]]:
+    """By scope, the nodes and the label keys of the topology, widest first: what pictures of a simulation
+    need beside its timeline.
+    """
+    from policycheck.app.linked import linked
+
+    found = {}
+    for scope in gather(sources, settings):
+        cluster = linked(scope)
+        found[scope.name] = (cluster.inventory.nodes, _levels(cluster))
+    return found
+
+
 def bare(inventory: Inventory) -> Scene:
     """The nodes alone, with nobody on them but pods outside queues."""
     return Scene("Racks", inventory.nodes, (), (), _suggested(inventory.nodes), _resource(inventory))

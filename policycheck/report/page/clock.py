@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+_DIGITS = 5
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 
@@ -16,7 +18,19 @@ class Clock(NamedTuple):
 
     def at(self, ms: int) -> float:
         """A moment on the axis, fine enough for any screen."""
-        return round(ms / self.unit, 4)
+        return round(ms / self.unit, _DIGITS)
+
+    def apart(self, times: Sequence[int]) -> list[float]:
+        """Moments that increase, on the axis: each after the one before, be it by the least step, since areas
+        that are stacked at one place would be stacked upon each other.
+        """
+        made: list[float] = []
+        for ms in times:
+            at = self.at(ms)
+            if made and at <= made[-1]:
+                at = round(made[-1] + 10**-_DIGITS, _DIGITS)
+            made.append(at)
+        return made
 
     @property
     def last(self) -> float:

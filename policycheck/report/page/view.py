@@ -13,10 +13,11 @@ from policycheck.report.page.html import Cell, Markup, join
 from policycheck.report.simulation_words import amount, span, unit
 from policycheck.simulate.metrics import Metrics, QueueMetrics
 from policycheck.simulate.quantile import MOST as MAX
-from policycheck.simulate.quantile import P50, P90, P99, Spread
+from policycheck.simulate.quantile import P50, P90, P99, Ratio, Spread
 from policycheck.simulate.timeline import Timeline
 
 LISTED = 60  # queues that a table lists
+HONOURED = Ratio(95, 100)  # a guarantee that is honoured in less of the time calls for attention
 
 
 class Figure(NamedTuple):
@@ -133,6 +134,11 @@ def time(found: Spread, name: str) -> Cell:
     if value is None:
         return "-"
     return f"≥ {span(value)}" if found.is_bound(name) else span(value)
+
+
+def below(ratio: Ratio, line: Ratio) -> bool:
+    """Whether there is a share and it is below the line."""
+    return bool(ratio.whole) and ratio.part * line.whole < line.part * ratio.whole
 
 
 def flagged(value: Cell, why: str) -> Markup:

@@ -66,7 +66,7 @@ def _spec(view: View, says: str) -> dict[str, Any]:
             y=alt.Y(
                 "v:Q",
                 title="of what is free",
-                scale=alt.Scale(domain=[0, 1]),
+                scale=alt.Scale(domain=[0, 1], clamp=True),
                 axis=alt.Axis(format="%", tickCount=5),
             ),
             stroke=alt.Stroke("c:N", scale=None),

@@ -16,7 +16,7 @@ from policycheck.simulate.preemption import HEALTHY
 from policycheck.simulate.timeline import DONE, OPEN
 
 _BARS = 60
-_LISTED = 20  # jobs that were preempted often, pairs that took from each other
+_LISTED = 8  # jobs that were preempted often, pairs that took from each other
 
 
 def evictions(view: View) -> Section | None:

@@ -13,9 +13,14 @@ _ALWAYS = (
 )
 
 
+def _sentence(said: str) -> str:
+    """With a capital at its beginning and a stop at its end."""
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
+
+
 def notes(view: View, more: Iterable[str] = ()) -> Section:
     """Sentences of the simulation, of the page, and those that always hold."""
-    said = dict.fromkeys((*view.timeline.notes, *more, *_ALWAYS))
+    said = dict.fromkeys(map(_sentence, (*view.timeline.notes, *more, *_ALWAYS)))
     return Section(
         "assumptions",
         "Assumed, and not simulated",

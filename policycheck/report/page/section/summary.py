@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policycheck.report.page.html import Cell, Markup, bullets, element, join
-from policycheck.report.page.view import Section, View, middle
+from policycheck.report.page.view import HONOURED, Section, View, below, middle
 from policycheck.report.simulation_words import hours, percent, span
 from policycheck.simulate.metrics import QueueMetrics
 from policycheck.simulate.preemption import HEALTHY
@@ -33,16 +33,18 @@ def _tiles(view: View) -> list[Markup]:
         _tile("-" if first.p50 is None else span(first.p50), "half of the jobs waited at most"),
         _tile("-" if first.p99 is None else span(first.p99), "1 in 100 waited longer than"),
         _tile(percent(found.preemption.share), "of started jobs preempted"),
-        _tile(str(len(_short(view))), "queues waited for their own quota"),
+        _tile(str(len(_short(view))), f"queues below {HONOURED.part}% of their guarantee"),
     ]
 
 
 def _short(view: View) -> list[QueueMetrics]:
-    """Queues whose guarantee was not honoured all the time, the worst first."""
-    short = [
-        q for q in view.metrics.queues if q.use.honoured.whole and q.use.honoured.part < q.use.honoured.whole
-    ]
-    return sorted(short, key=lambda q: (q.use.honoured.value or 0.0, q.name))
+    """Queues whose guarantee was honoured in too little of the time, the worst first."""
+    short = [q for q in view.metrics.queues if below(q.use.honoured, HONOURED)]
+    return sorted(short, key=_honoured)
+
+
+def _honoured(queue: QueueMetrics) -> tuple[float, str]:
+    return queue.use.honoured.value or 0.0, queue.name
 
 
 def _jobs(view: View) -> str:
@@ -93,13 +95,17 @@ def _guarantees(view: View) -> Cell:
         return "No queue asked for any of its guaranteed quota."
     short = _short(view)
     if not short:
-        return f"All {len(asked):,} queues that asked for their guaranteed quota had it at once."
-    worst = ", ".join(f"{middle(q.name, 48)} ({percent(q.use.honoured)} of the time)" for q in short[:_NAMED])
+        least = min(asked, key=_honoured)
+        how = percent(least.use.honoured)
+        return (
+            f"{'All ' * (len(asked) > 1)}{len(asked):,} queue{'s' * (len(asked) > 1)} that asked for guaranteed quota "
+            f"had all of it in at least {how} of the time in which they asked ({middle(least.name, 48)} the least)."
+        )
+    worst = ", ".join(f"{middle(q.name, 48)} ({percent(q.use.honoured)})" for q in short[:_NAMED])
     more = f" and {len(short) - _NAMED:,} more" if len(short) > _NAMED else ""
-    which = "had" if len(short) == 1 else "had, at some time,"
     return (
-        f"Of {len(asked):,} queues that asked for their guaranteed quota, {len(short):,} {which} to wait for it: "
-        f"honoured for {worst}{more}."
+        f"Of {len(asked):,} queues that asked for their guaranteed quota, {len(short):,} had it in less than "
+        f"{HONOURED.part}% of the time in which they asked: {worst}{more}."
     )
 
 

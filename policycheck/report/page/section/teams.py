@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from policycheck.model.amount import UNLIMITED
 from policycheck.report.page.html import Cell, Column, Markup, element, join, swatch, table
-from policycheck.report.page.view import LISTED, Section, View, flagged, time
+from policycheck.report.page.view import HONOURED, LISTED, Section, View, below, flagged, time
 from policycheck.report.simulation_words import hours, percent
 from policycheck.simulate.metrics import QueueMetrics
 from policycheck.simulate.preemption import HEALTHY
-from policycheck.simulate.quantile import P50, P90, P99, Ratio
-
-_HONOURED = Ratio(95, 100)  # below that the cell is marked
+from policycheck.simulate.quantile import P50, P90, P99
 
 
 def teams(view: View) -> Section | None:
@@ -71,10 +69,10 @@ def _columns(view: View) -> list[Column]:
 def _row(view: View, q: QueueMetrics) -> list[Cell]:
     use, first = q.use, q.waits.first
     honoured: Cell = percent(use.honoured) if use.honoured.whole else "-"
-    if _below(use.honoured, _HONOURED):
+    if below(use.honoured, HONOURED):
         honoured = flagged(honoured, "low")
     preempted: Cell = percent(q.preempted) if q.preempted.whole else "-"
-    if q.preempted.whole and not _below(q.preempted, HEALTHY):
+    if q.preempted.whole and not below(q.preempted, HEALTHY):
         preempted = flagged(preempted, "high")
     return [
         q.name,
@@ -92,16 +90,12 @@ def _row(view: View, q: QueueMetrics) -> list[Cell]:
     ]
 
 
-def _below(ratio: Ratio, line: Ratio) -> bool:
-    return bool(ratio.whole) and ratio.part * line.whole < line.part * ratio.whole
-
-
 def _note() -> Markup:
     return element(
         "p",
         "A wait goes from submission to the first admission; what still waits counts with what it has waited so "
         "far, and percentiles that this makes a lower bound are marked ≥. ▲ marks a guarantee honoured in less "
-        f"than {_HONOURED.part}% of the time in which it was asked for, and a preempted share of {HEALTHY.part}% "
+        f"than {HONOURED.part}% of the time in which it was asked for, and a preempted share of {HEALTHY.part}% "
         "or more.",
         class_="note",
     )

@@ -109,15 +109,15 @@ class _Stack:
     def _values(self) -> list[dict[str, Any]]:
         number = self.view.number
         made = []
-        for n, at in enumerate(self.times):
-            row: dict[str, Any] = {"t": self.view.clock.at(at)}
+        for n, at in enumerate(self.view.clock.apart(self.times)):
+            row: dict[str, Any] = {"t": at}
             row.update({str(k): number(own[n].used) for k, own in enumerate(self.own)})
             if self.has_others:
                 row["o"] = number(self.used[n] - sum(own[n].used for own in self.own))
             row["w"] = number(self.waiting[n])
             made.append(row)
         if made:  # the last state holds until the end
-            made.append({**made[-1], "t": self.view.clock.last})
+            made.append({**made[-1], "t": max(self.view.clock.last, made[-1]["t"] + 1e-5)})
         return made
 
     def _capacity(self) -> list[Any]:
