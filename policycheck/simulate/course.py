@@ -145,7 +145,9 @@ class Course:
             self.admit(live, now)
         elif live.phase == STARTING and live.outages:
             live.outages = ()
+            self.fleet.free(live)
             self._relaunch(live, now)
+            self.room = True
 
     def _await_checks(self, live: Live, now: int) -> None:
         found = sorted((now + self.delays.of(c), c.name) for c in self.admitter.checks(live.job.id))
@@ -316,7 +318,7 @@ class Course:
             recovery = self.admitter.patience.recovery
             if recovery > 0:
                 self._due(now + recovery, TIMEOUT, live)
-            if self.fleet.places(live):
+            if self.fleet.chose(live):
                 self._due(now + self.delays.unreachable, RELAUNCH, live)
             self.tell(now, "interrupted", live.job.id, node)
         self.turn(self.admitter.node(node, now, up=False), now)

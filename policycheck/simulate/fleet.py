@@ -29,7 +29,7 @@ class Fleet:
         self._sample = sample
         self._measured = NEVER
         self._measures = (-1, -1, -1)
-        self._placed: set[str] = set()
+        self._placed: dict[str, bool] = {}  # jobs on nodes: whether the system chose all of these itself
         self._total = self._admitter.total()
         self.short: dict[str, Live] = {}
         self.pods: dict[str, int] = {}  # on nodes of pools
@@ -45,8 +45,9 @@ class Fleet:
                 live.where = self._admitter.where(live.grant)
             return True
         draw = mixed(self._seed ^ live.number << 16 ^ live.before << 8 ^ live.restarts)
-        placed = self._placer.place(live.job.id, self.sets(live), draw)
-        self._placed.add(live.job.id)
+        sets = self.sets(live)
+        placed = self._placer.place(live.job.id, sets, draw)
+        self._placed[live.job.id] = all(one.fixed for one in sets)
         return self._take(live, placed)
 
     def sets(self, live: Live) -> Sequence[Set]:
@@ -99,13 +100,13 @@ class Fleet:
         """The job's pods are gone."""
         if self._placer is not None and live.job.id in self._placed:
             self._placer.free(live.job.id)
-            self._placed.discard(live.job.id)
+            del self._placed[live.job.id]
             self.short.pop(live.job.id, None)
             self._watch(live.where, -1)
 
-    def places(self, live: Live) -> bool:
-        """Whether pods of the job were put on nodes here, and not by the admitting system."""
-        return live.job.id in self._placed
+    def chose(self, live: Live) -> bool:
+        """Whether nodes of the job were chosen here, and not by the admitting system."""
+        return not self._placed.get(live.job.id, True)
 
     # -- nodes ----------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class Fleet:
             total = keeper.quota if self._total == NEVER else self._total
             keeper.supplied(Supply(now, total, max(0, total - keeper.used)))
             return
-        if self._measured == NEVER or now - self._measured >= self._sample:
+        if self._measured in (NEVER, now) or now - self._measured >= self._sample:
             found = placer.measures()
             self._measured = now
             largest, allowed, fragment = (found.get(name, -1) for name in _LIMITS)

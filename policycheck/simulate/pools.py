@@ -31,6 +31,8 @@ class Pools:
 
     def order(self, now: int) -> None:
         """Order nodes for jobs that wait for room and for which none are under way."""
+        if not self._pools:
+            return
         short = self._fleet.short
         self._served &= short.keys()
         for name, live in short.items():

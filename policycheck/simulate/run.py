@@ -120,6 +120,8 @@ class _Engine:
                 self._stir()
             if self._may_cycle() and self.open_at <= now:
                 self._cycle(now)
+            if self.fleet.short:
+                self.pools.order(now)
         self._flush(now)
         return self._timeline(horizon or now)
 
@@ -177,10 +179,8 @@ class _Engine:
         if stopped:
             course.settle(stopped, now)
             self.awake = True
-        if self.fleet.short:
-            if course.room:
-                course.fill(now)
-            self.pools.order(now)
+        if course.room and self.fleet.short:
+            course.fill(now)
         if self.fleet.emptied:
             self.pools.emptied(now)
 

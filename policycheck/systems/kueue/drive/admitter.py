@@ -219,7 +219,7 @@ class KueueAdmitter:
         decision = self._last.get((queue.name, item.shape.number, item.priority))
         implied = queue.moved.get(queue.alike(item))
         reason = item.reason or implied or "PendingEvaluation"
-        return reason, "" if decision is None else sentence(decision)
+        return reason, "" if decision is None else sentence(session, decision)
 
     # -- times --------------------------------------------------------------------------------------
 
