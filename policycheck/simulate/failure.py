@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 from policycheck.simulate.draw import stream
 from policycheck.simulate.job import NodeChange
 from policycheck.simulate.mix import Failure, Host
+from policycheck.simulate.trouble import ArrivalsError
 
+MOST_FAILURES = 1_000_000
 FAILED, REPAIRED = "node failure", "node repaired"
 
 
@@ -24,6 +26,12 @@ def changes(
         lacking = "a horizon" if hosts else "an inventory of nodes"
         notes.append(f"the mix lets nodes fail, which needs {lacking}: none fails")
         return ()
+    expected = sum(end / (one.mtbf + one.repair.mean()) for one in failures) * len(hosts)
+    if expected > MOST_FAILURES:
+        what = (
+            f"about {expected:,.0f} failures of nodes; up to {MOST_FAILURES:,} can be simulated: check 'mtbf'"
+        )
+        raise ArrivalsError([what])
     found: list[NodeChange] = []
     used: set[int] = set()
     for host in hosts:

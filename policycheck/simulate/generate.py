@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from policycheck.simulate.service import mean_replicas, replicas
 from policycheck.simulate.trouble import ArrivalsError
 
 MOST_JOBS = 2_000_000
+MOST_REPLICAS = 100_000
 _ORDER = itemgetter(2, 0)  # submit, id
 
 
@@ -48,8 +50,15 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
     shelf = Shelf(mix.resource)
     jobs: list[Job] = []
     for plan in plans:
-        made = _services(plan, mix, site, shelf, end) if plan.klass.nature == SERVICE else None
-        jobs.extend(_batch(plan, mix, site, shelf, seed, end) if made is None else made)
+        is_service = plan.klass.nature == SERVICE
+        made = (
+            _services(plan, mix, site, shelf, end)
+            if is_service
+            else _batch(plan, mix, site, shelf, seed, end)
+        )
+        jobs.extend(islice(made, MOST_JOBS + 1 - len(jobs)))
+        if len(jobs) > MOST_JOBS:
+            raise ArrivalsError([_too_many(mix, "more than that")])
     jobs.sort(key=_ORDER)
     if load or mix.load:
         notes.append(_drawn(jobs, mix, site, end))
@@ -81,13 +90,17 @@ def _plans(mix: Mix, site: Site, end: int, load: float) -> list[_Plan]:
     problems = [p for plan in plans for p in _endless(plan, mix, site, end)]
     expected = sum(_expected(plan, end) for plan in plans)
     if not problems and expected > MOST_JOBS:
-        problems.append(
-            f"{mix.file}: about {expected:,.0f} jobs would arrive; up to {MOST_JOBS:,} can be simulated: choose "
-            "a shorter horizon or lower rates"
-        )
+        problems.append(_too_many(mix, f"about {expected:,.0f}"))
     if problems:
         raise ArrivalsError(problems)
     return plans
+
+
+def _too_many(mix: Mix, number: str) -> str:
+    return (
+        f"{mix.file}: up to {MOST_JOBS:,} jobs can be simulated, and {number} would arrive; choose a shorter horizon "
+        "or lower rates"
+    )
 
 
 def _unknown(klass: Klass, mix: Mix, site: Site) -> Iterator[str]:
@@ -112,6 +125,12 @@ def _endless(plan: _Plan, mix: Mix, site: Site, end: int) -> Iterator[str]:
             )
         if not end and klass.curve.hours:
             yield f"{where}: a load curve has no end; write 'horizon: 7d' or give one"
+        mean = mean_replicas(klass, mix.resource, site.capacity)
+        if mean > MOST_REPLICAS:
+            yield f"{where}: {mean:,.0f} replicas would run; up to {MOST_REPLICAS:,} can be simulated"
+        steps = end // klass.replicas.period if klass.replicas is not None else 0
+        if steps > MOST_JOBS:
+            yield f"{where}: its load would be looked at {steps:,} times; choose a longer 'period'"
     elif klass.process.kind not in (START, REPLAY) and not end and not plan.offer.jobs:
         yield f"{where}: it arrives without end; write 'horizon: 7d', or how many 'jobs' there are"
 

@@ -61,7 +61,9 @@ def _patterns(value: object) -> object:
     """``"*"``, or a list of queues, or queues with weights."""
     if isinstance(value, str):
         return {value: 1.0}
-    return dict.fromkeys(value, 1.0) if isinstance(value, list) else value
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return dict.fromkeys(value, 1.0)
+    return value
 
 
 def scalar(key: str) -> BeforeValidator:
@@ -69,7 +71,9 @@ def scalar(key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: value if isinstance(value, (dict, BaseModel)) else {key: value})
 
 
-Shape = ConfigDict(extra="forbid", alias_generator=kebab, populate_by_name=True, frozen=True)
+Shape = ConfigDict(
+    extra="forbid", alias_generator=kebab, populate_by_name=True, frozen=True, allow_inf_nan=False
+)
 Period = Annotated[int, BeforeValidator(_period)]
 Rate = Annotated[float, BeforeValidator(_rate)]
 Amounts = Annotated[dict[str, int], BeforeValidator(_amounts)]

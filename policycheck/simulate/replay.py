@@ -24,6 +24,7 @@ from policycheck.simulate.trace import (
 from policycheck.simulate.trouble import ArrivalsError
 
 _SHOWN = 8  # names in a sentence
+MOST_JOBS = 2_000_000
 _STANDARD = Replaying()
 Way = tuple[tuple[Door, ...], Choice]  # where the jobs of one recorded queue go, with odds
 
@@ -68,10 +69,16 @@ def _in_arrival_order(
             "the order of arrival goes on until a share of the capacity was asked for, and nobody knows that"
         )
         raise ArrivalsError([f"{trace.file}: {what}; give an inventory, or quotas for its resource"])
-    if not any(row.size.units for row in trace.rows):
-        raise ArrivalsError([f"{trace.file}: no job asks for an accelerator: they never fill the capacity"])
-    draw = stream(seed, "trace", "arrival order")
     wanted, asked = how.until * capacity, 0.0
+    mean = sum(row.size.units for row in trace.rows) / len(trace.rows)
+    if not mean:
+        raise ArrivalsError([f"{trace.file}: no job asks for an accelerator: they never fill the capacity"])
+    if wanted / mean > MOST_JOBS:
+        what = f"about {wanted / mean:,.0f} jobs are needed to ask for {how.until:.0%} of {capacity:,}"
+        raise ArrivalsError(
+            [f"{trace.file}: {what}; up to {MOST_JOBS:,} can be simulated: choose a smaller 'until'"]
+        )
+    draw = stream(seed, "trace", "arrival order")
     found: list[Row] = []
     times: dict[str, int] = {}
     for row in _endlessly(trace.rows, draw):

@@ -24,7 +24,9 @@ def _quantity(value: object) -> str:
     return str(value)
 
 
-Shape = ConfigDict(extra="forbid", alias_generator=_kebab, populate_by_name=True, frozen=True)
+Shape = ConfigDict(
+    extra="forbid", alias_generator=_kebab, populate_by_name=True, frozen=True, allow_inf_nan=False
+)
 Amount = Annotated[str, BeforeValidator(_quantity)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$")]
 

@@ -24,6 +24,7 @@ DURATION, SUBMIT, CHECKPOINT = f"{PREFIX}duration", f"{PREFIX}submit", f"{PREFIX
 STARTUP, COPIES, EVERY = f"{PREFIX}startup", f"{PREFIX}copies", f"{PREFIX}every"
 ASSUMED = HOUR  # how long a job runs that nobody says it of
 MOST_COPIES = 100_000
+MOST_JOBS = 2_000_000
 _SHOWN = 5
 
 
@@ -78,6 +79,10 @@ def written(cluster: Cluster, seed: int, usual: Usual = Usual()) -> Written:  # 
         if time.is_assumed:
             assumed.append(workload.id)
         jobs.extend(_jobs(workload, nature, time, reader, ranks[workload.created]))
+        if len(jobs) > MOST_JOBS:
+            raise ArrivalsError(
+                [f"{origin}: {workload.id}: more than {MOST_JOBS:,} jobs with its copies; ask for fewer"]
+            )
     if problems:
         raise ArrivalsError(problems)
     return Written(tuple(sorted(jobs, key=lambda j: (j.submit, j.id))), tuple(_notes(assumed, left, usual)))

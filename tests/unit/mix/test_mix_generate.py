@@ -149,7 +149,9 @@ def test_without_an_end_nothing_begins():
 
 
 def test_too_many_jobs_are_refused_before_they_are_made():
-    with pytest.raises(ArrivalsError, match="about 2,880,000 jobs would arrive; up to 2,000,000"):
+    with pytest.raises(
+        ArrivalsError, match="up to 2,000,000 jobs can be simulated, and about 2,880,000 would arrive"
+    ):
         jobs(ONE.replace("60/h", "1000/m"))
 
 
