@@ -46,19 +46,16 @@ def results(
     watch("reading the configuration")
     done, files = simulate(sources, settings, coming, options)
     watch("adding up")
-    several = len(done) > 1
     told = []
     for one, (cluster, found) in zip(done, seen, strict=True):
         is_open = not (options.horizon or found.horizon)
         timeline = ended(one.timeline) if is_open else one.timeline
-        scenario = _scenario(one, cluster, found, options, several=several)
+        scenario = _scenario(one, cluster, found, options)
         told.append(Result(scenario, timeline, measure(timeline)))
     return tuple(told), files
 
 
-def _scenario(
-    one: Simulated, cluster: Cluster, arrivals: Arrivals, options: Options, *, several: bool
-) -> Scenario:
+def _scenario(one: Simulated, cluster: Cluster, arrivals: Arrivals, options: Options) -> Scenario:
     from policycheck.systems.kueue.metricnames import NAMES
 
     nodes = sum(node.machines for node in cluster.inventory.nodes if node.usable)
@@ -68,7 +65,7 @@ def _scenario(
         "arrivals": arrivals.digest or _digest([repr(job) for job in arrivals.jobs]),
     }
     return Scenario(
-        scope=one.scope if several else "",
+        scope=one.scope,
         target=one.target,
         assumed=one.assumed,
         source=arrivals.source,

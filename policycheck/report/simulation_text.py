@@ -54,7 +54,7 @@ def _scope(one: Result, style: Style) -> list[str]:
 def _head(one: Result, style: Style) -> list[str]:
     scenario, found = one.scenario, one.metrics
     how = f" as {scenario.target} does{' (version assumed)' if scenario.assumed else ''}"
-    where = f" in {scenario.scope}" if scenario.scope else ""
+    where = f" in {scenario.scope}" if scenario.scope not in {"", "."} else ""
     title = (
         f"Simulated {span(found.end)} of {scenario.source or 'jobs'}{where}{how if scenario.target else ''}"
     )
@@ -82,7 +82,8 @@ def _facts(one: Result, style: Style) -> Iterable[Fact]:
     yield "jobs", style.dot.join(_jobs(found)), ""
     yield "waits", _spread(found.waits.first, style), ""
     if found.waits.total[:6] != found.waits.first[:6]:  # what counts and the percentiles
-        yield "in all", f"{_spread(found.waits.total, style)}, with what evictions added", ""
+        longest = style.dot.join(_percentiles(found.waits.total, style, (P99, MOST)))
+        yield "in all", f"{longest}, with what evictions added", ""
     yield "in use", _use(found), ""
     yield _preempted(found)
     thrash = _thrash(found)
@@ -116,9 +117,12 @@ def _jobs(found: Metrics) -> Iterable[str]:
 def _spread(found: Spread, style: Style) -> str:
     if not found.size:
         return f"- ({found.why})"
-    parts = [f"{name} {bounded(found, name, style)}" for name in (P50, P90, P99)]
-    parts.append(f"longest {bounded(found, MOST, style)}")
-    return style.dot.join(parts)
+    return style.dot.join(_percentiles(found, style, (P50, P90, P99, MOST)))
+
+
+def _percentiles(found: Spread, style: Style, names: Sequence[str]) -> list[str]:
+    words = {MOST: "longest"}
+    return [f"{words.get(name, name)} {bounded(found, name, style)}" for name in names]
 
 
 def _use(found: Metrics) -> str:

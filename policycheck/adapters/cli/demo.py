@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from contextlib import chdir
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from policycheck.adapters.cli import common, exitcode
+
+if TYPE_CHECKING:
+    from policycheck.simulate.metrics import Metrics
 
 JOB = "team-foundation/pretrain-32b"
 
@@ -21,7 +25,9 @@ NEXT = """Now on your own files (nothing leaves your machine):
   policycheck explain RULE                why it hurts, and what to write instead
   policycheck why WORKLOAD PATH...        why it waits, and what would let it in
   policycheck matrix PATH...              who can take running jobs from whom
+  policycheck simulate PATH... --mix research  a week of jobs on it
 """
+MIX, DAY = "research", "1d"
 
 
 @click.command("demo")
@@ -43,6 +49,8 @@ def demo(color: str) -> int:
     _why(clusters, "demo-bad", color)
     common.emit("\n== The same cluster, repaired: demo-good\n\n")
     _lint(clusters, "demo-good", color)
+    common.emit(f"\n== A day on each: policycheck simulate demo-good --mix {MIX} --horizon {DAY}\n\n")
+    _simulate(clusters, color)
     common.emit(f"\n{NEXT}")
     return exitcode.OK
 
@@ -70,3 +78,29 @@ def _why(clusters: Path, name: str, color: str) -> None:
         answer, _ = why.why(JOB, app.Sources(paths=(name,), read=common.reader()), Settings())
     if answer is not None:
         common.emit(render_text(answer, common.style_for(sys.stdout, color)))
+
+
+def _simulate(clusters: Path, color: str) -> None:
+    """The same kind of day on both, side by side."""
+    from policycheck.report.simulation_pair import render_pair
+
+    before, after = (_day(clusters, name) for name in ("demo-bad", "demo-good"))
+    common.emit(render_pair(before, after, ("demo-bad", "demo-good"), common.style_for(sys.stdout, color)))
+
+
+def _day(clusters: Path, name: str) -> Metrics:
+    from policycheck import app
+    from policycheck.app.arrivals import Offering, arrivals, load_mix
+    from policycheck.app.results import results
+    from policycheck.app.simulate import Options
+    from policycheck.lint.settings import Settings
+    from policycheck.simulate.period import parse
+
+    read = common.reader()
+    offering = Offering(load_mix(MIX, read), seed=1, horizon=parse(DAY))
+    options = Options(seed=1, horizon=offering.horizon)
+    with chdir(clusters):
+        done, _ = results(
+            app.Sources(paths=(name,), read=read), Settings(), lambda c: arrivals(c, offering), options
+        )
+    return done[0].metrics

@@ -12,6 +12,7 @@ from policycheck.report.screen import clean
 
 if TYPE_CHECKING:
     from policycheck.app import Sources
+    from policycheck.lint.settings import Settings
     from policycheck.report.simulation import Result
     from policycheck.simulate.mix import Mix
     from policycheck.simulate.trace import Trace
@@ -27,10 +28,13 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     """Simulates, writes the report, and returns the exit code. Raises click.UsageError."""
     sources, settings = asking.input_of(paths, options)
     quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
+    common.guard((output,), (options["trace"] or "", options["mix"] or ""))
     horizon = _period("--horizon", options["horizon"])
     service = _period("--service-time", options["service_time"])
     with Progress(quiet=quiet) as told:
         with common.errors_of_use():
+            if options["form"] == "html":
+                _check_extra()
             mix, sources = _mix(sources, options)
         told("reading the trace")
         recorded = _trace(options, sources)
@@ -52,14 +56,15 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
                 placing=not options["no_nodes"],
             )
             done, files = results(sources, settings, lambda c: arrivals(c, offering), how, told)
+            done = tuple(one._replace(scenario=one.scenario._replace(paths=paths)) for one in done)
+            told("writing the report")
+            text = _html(done, sources, settings) if options["form"] == "html" else _plain(done, options)
     asking.guard(output, files, settings)
-    common.guard((output,), (options["trace"] or "", options["mix"] or ""))
-    done = tuple(one._replace(scenario=one.scenario._replace(paths=paths)) for one in done)
     if not done:
         common.say("policycheck: no queue in what was given; PATH must hold the queues\n")
     elif not any(one.timeline.lives for one in done):
         common.say("policycheck: no job in what was given; PATH, --mix or --trace must hold some\n")
-    common.emit(_render(done, options), output)
+    common.emit(text, output)
     code = asking.account(files, empty=not done, verbose=verbose, quiet=quiet)
     return exitcode.worst([code, exitcode.OK if any(one.timeline.lives for one in done) else exitcode.UNREAD])
 
@@ -72,7 +77,8 @@ def _mix(sources: Sources, options: Mapping[str, Any]) -> tuple[Mix | None, Sour
     if mix is not None:
         sources = with_mix(sources, mix)
     if not sources.paths:
-        raise common.usage_error(_NOWHERE.format(presets=", ".join(presets())))
+        complete = [name for name in presets() if load_mix(name, sources.read).cluster]
+        raise common.usage_error(_NOWHERE.format(presets=", ".join(complete)))
     return mix, sources
 
 
@@ -114,7 +120,22 @@ def _period(option: str, text: str | None) -> int:
         raise common.usage_error(f"{option}: {error}") from error
 
 
-def _render(done: Sequence[Result], options: Mapping[str, Any]) -> str:
+def _check_extra() -> None:
+    """Raises MissingExtraError before the work and not after it."""
+    from policycheck.report.page import engine
+
+    engine.altair()
+    engine.converter()
+
+
+def _html(done: Sequence[Result], sources: Sources, settings: Settings) -> str:
+    from policycheck.app.racks import grounds
+    from policycheck.report.page.simulation import render_results
+
+    return render_results(done, grounds(sources, settings))
+
+
+def _plain(done: Sequence[Result], options: Mapping[str, Any]) -> str:
     if options["form"] == "json":
         from policycheck.report.simulation import render_json
 
