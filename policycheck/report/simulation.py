@@ -56,7 +56,7 @@ class Scenario(NamedTuple):
     """
 
     scope: str = ""
-    target: str = ""  # "Kueue 0.19"
+    target: str = ""  # the system and its version, for people
     assumed: bool = False
     source: str = ""  # of the jobs: "preset philly"
     seed: int = 0

@@ -45,6 +45,12 @@ from policycheck.report.screen import clean
     type=click.Choice(["broken-lines"]),
     help="Leave out lines of a trace that can not be read, and say how many.",
 )
+@click.option(
+    "--backend",
+    type=click.Choice(["here", "processes", "dask"]),
+    default="here",
+    help="here; where several runs are computed.",
+)
 @click.option("--events", is_flag=True, help="In JSON: everything that happened, one by one.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="text")
 @common.input_options

@@ -29,6 +29,7 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     sources, settings = asking.input_of(paths, options)
     quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
     common.guard((output,), (options["trace"] or "", options["mix"] or ""))
+    common.later(f"--backend {options['backend']}", options["backend"] != "here")
     horizon = _period("--horizon", options["horizon"])
     service = _period("--service-time", options["service_time"])
     with Progress(quiet=quiet) as told:
