@@ -282,6 +282,11 @@ class Ground:
     # What there is
 
     @property
+    def version(self) -> tuple[int, int]:
+        """Equal while no node has changed."""
+        return self.epoch, len(self.log)
+
+    @property
     def present(self) -> int:
         """Nodes there are, lost ones included, without those that elastic pools may add."""
         return len(self.nodes) - len(self._absent)

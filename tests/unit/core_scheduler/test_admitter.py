@@ -110,6 +110,18 @@ def test_room_goes_to_who_preempted_for_it(simulate, node, job):
     assert len(found["high"].stays) == 1
 
 
+def test_and_not_to_a_gang_that_waits_for_the_rest_of_its_pods(simulate, node, job):
+    jobs = [
+        job("low", 3, duration=9000),
+        job("gang", 1, 2, submit=1, duration=9000),
+        job("high", 3, submit=100, priority=9, duration=500),
+    ]
+    found = lives(simulate([node("a", gpus=4)], jobs, preempting=True))
+    assert found["low"].stays[0].by == "t/high"
+    assert found["high"].finished < 700
+    assert found["gang"].stays[0].ready > found["high"].finished - 1
+
+
 def test_a_lost_node(simulate, node, job):
     changes = [NodeChange(500, "a", False), NodeChange(900, "b", True)]
     nodes = [node("a", gpus=4), node("b", gpus=4)]

@@ -103,6 +103,8 @@ def test_claims_of_devices(placer, node, pods):
     assert why(placer(plain), pods(claims=(claim,))) == (
         "0/1 nodes are available: 1 cannot allocate all claims"
     )
+    twice = pods(claims=(claim, claim._replace(devices=1)))
+    assert "2 cannot allocate all claims" in why(placer(plain, offering), twice)
     two = placer(plain, offering)
     assert two.place("team/job", [pods(2, claims=(claim,))], 0).sets[0].where == (("b", 1),)
 

@@ -127,6 +127,9 @@ def test_pools_are_single_machines_and_those_that_may_come_are_closed(node, devi
     assert (ground.present, ground.total(GPU)) == (2, 16)
     ground.open(2)
     assert (ground.present, ground.total(GPU)) == (3, 24)
+    other = ground.fork()
+    other.open(3)
+    assert (other.present, ground.present) == (4, 3)
     endless = Ground([node("pool")._replace(machines=1, most=None)], devices)
     assert endless.notes == ("pool may grow beyond 1 machines, which is left out",)
 

@@ -80,6 +80,24 @@ def test_every_policy_keeps_to_what_there_is(study, name, ties):
         assert 0 <= result.fragment[at] <= 100 - result.allocated[at] + 1e-6
 
 
+def test_ties_by_order_are_by_an_order_of_the_run(study, monkeypatch):
+    orders = []
+    plain = packing.Ground
+
+    def seen(nodes, *more):
+        orders.append([one.name for one in nodes])
+        return plain(nodes, *more)
+
+    monkeypatch.setattr(packing, "Ground", seen)
+    for seed in (1, 1, 2):
+        pack(study, BEST_FIT, seed)
+    pack(study, BEST_FIT._replace(ties="first"), 1)
+    own = [one.name for one in study.nodes]
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[3] == own != orders[0]
+    assert sorted(orders[0]) == own
+
+
 def test_best_fit_by_hand(node, devices):
     # After a pod of 8 cores and 1 card: a has 24/128 and 3/8 left, b 56/128 and 1/8, c 0/128 and 7/8.
     nodes = [

@@ -37,6 +37,19 @@ def test_a_gang_starts_in_part_and_says_why_the_rest_waits(placer, node, pods, w
     assert one.unused(GPU) == 0
 
 
+def test_reasons_are_those_of_now(placer, node, pods):
+    one = placer(node("a", gpus=4), node("b", gpus=4))
+    large = pods(gpus=8)
+    assert (
+        one.place("t/x", [large], 0).sets[0].why == "0/2 nodes are available: 2 Insufficient nvidia.com/gpu"
+    )
+    one.down("b")
+    assert one.place("t/y", [large], 0).sets[0].why == one.placed("t/x").sets[0].why
+    assert (
+        "1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }" in one.placed("t/x").sets[0].why
+    )
+
+
 def test_together_is_all_or_none(placer, node, pods):
     one = placer(node("a", gpus=4), node("b", gpus=4))
     before = state(one)
@@ -144,6 +157,23 @@ def test_shares_of_cards(placer, node, pods):
     one = placer(node("a", gpus=2))
     assert one.place("t/job", [pods(4, gpus=1, milli=600)], 0).sets[0].waiting == 2
     assert one.place("t/small", [pods(2, gpus=1, milli=400)], 0).whole
+
+
+def test_places_are_the_same_when_states_are_numbered_anew(placer, node, pods, monkeypatch):
+    def places(most):
+        monkeypatch.setattr("policycheck.simulate.placement._MOST_STATES", most)
+        one = placer(*(node(f"n{i}", cpu=16, memory=64, gpus=4 + i % 3) for i in range(9)))
+        found = []
+        for n in range(40):
+            found.append(one.place(f"t/{n}", [pods(1 + n % 4, gpus=1 + n % 3), pods(1)], n))
+            if n % 3 == 2:
+                one.free(f"t/{n - 2}")
+        return found, one.ground.epoch
+
+    plain, never = places(10**9)
+    anew, often = places(12)
+    assert (never, often > 1) == (0, True)
+    assert anew == plain
 
 
 def test_a_copy_is_independent(placer, node, pods):

@@ -53,6 +53,7 @@ def test_equal_and_higher_priorities_are_never_taken_from(placer, node, pods):
     ("on_a", "on_b", "expected"),
     [
         ([("p-4", 4)], [("q-3", 4)], "b"),  # the least important of the most important
+        ([("p-4", 4)], [("q-3", 2), ("r-3", 2)], "b"),  # however many these are
         ([("p-3", 2), ("q-3", 2)], [("r-3", 2), ("s-1", 2)], "b"),  # then the least sum
         ([("p-3", 2), ("q-3", 2)], [("r-3", 4)], "b"),  # then the fewest (a sum of fewer is less)
         ([("p-3", 4)], [("q-3", 4)], "b"),  # then the one that started last

@@ -48,6 +48,7 @@ def test_anti_affinity_is_symmetric(placer, node, pods, where):
     again = one.place("t/more", [pods(labels={"app": "loud"})], 0)
     assert "1 node(s) didn't satisfy existing pods anti-affinity rules" in again.sets[0].why
     one.free("t/shy")
+    assert one.crowd.social == {}
     assert one.fill("t/more").whole
 
 
@@ -124,7 +125,15 @@ def test_pods_that_the_constraint_does_not_count_do_not_add_to_the_skew(placer, 
     one.place("t/x", [pods(labels={"app": "x"}, node_selector={ZONE: "a"})], 0)
     one.place("other/x", [pods(3, labels={"app": "x"}, node_selector={ZONE: "b"})], 0)  # another namespace
     placed = one.place("t/y", [pods(4, labels={"app": "y"}, spread=(even,))], 0)
-    assert placed.whole  # y is not x: each of them may go where one x more than elsewhere is
+    assert placed.whole
+    # y is not x: it may go where there is one x more than elsewhere.
+    anywhere = even._replace(heeds_affinity=False)
+    assert one.place(
+        "t/z", [pods(labels={"app": "y"}, spread=(anywhere,), node_selector={ZONE: "a"})], 0
+    ).whole
+    assert not one.place(
+        "t/w", [pods(labels={"app": "x"}, spread=(anywhere,), node_selector={ZONE: "a"})], 0
+    ).whole
 
 
 def test_nodes_without_the_label_are_no_place(placer, node, pods):

@@ -81,7 +81,6 @@ class FirstComeAdmitter:
         self._let_in: dict[str, None] = {}
         self._going: set[str] = set()  # victims that have not stopped yet
         self._gone: set[str] = set()  # given up
-        self._why: dict[str, str] = {}
         self._seen: tuple[Version, int] = ((-1, -1), 0)
 
     # -- coming and going -------------------------------------------------------------------------
@@ -124,8 +123,7 @@ class FirstComeAdmitter:
         return self._seen != self._version() and (bool(self._waiting) or self._preempting)
 
     def _version(self) -> tuple[Version, int]:
-        ground = self._placer.ground
-        return (ground.epoch, len(ground.log)), len(self._waiting)
+        return self._placer.ground.version, len(self._waiting)
 
     def cycle(self, now: int) -> Sequence[Decision]:  # noqa: ARG002 - the protocol's; order is all that counts
         """Let in whose pods find a node, one job after the other; then see who may take room from others."""
@@ -145,18 +143,16 @@ class FirstComeAdmitter:
 
     def _finds(self, name: str) -> bool:
         """Whether any pod of the job finds a node; it stays there until the end of the cycle."""
-        placed = self._placer.place(name, sets_of(self._jobs[name]), mixed(self._lines[name].number))
-        if any(one.where for one in placed.sets):
+        self._placer.wait(name, sets_of(self._jobs[name]), mixed(self._lines[name].number))
+        if self._placer.fill(name) is not None:
             return True
         self._placer.free(name)
-        self._why[name] = next((one.why for one in placed.sets if one.waiting), "")
         return False
 
     def _reserve(self, name: str) -> Decision:
         job = self._jobs[name]
         self._waiting.pop(name, None)
         self._let_in[name] = None
-        self._why.pop(name, None)
         sets = tuple(
             SetGrant(spec.name, spec.pods, {}, {r: n * spec.pods for r, n in sorted(spec.requests.items())})
             for spec in job.pod_sets
@@ -275,8 +271,12 @@ class FirstComeAdmitter:
         return sha256(text.encode()).hexdigest()
 
     def explain(self, name: str) -> tuple[str, str]:
-        """Why the job waits: the pod condition's reason, and kube-scheduler's words."""
-        return UNSCHEDULABLE, self._why.get(name, "")
+        """Why the job waits: the pod condition's reason, and kube-scheduler's words for nodes as they are."""
+        job = self._jobs.get(name)
+        if job is None or not job.pod_sets:
+            return UNSCHEDULABLE, ""
+        shape = self._placer.shapes.of(job.pod_sets[0], job.namespace, job.models, job.milli)
+        return UNSCHEDULABLE, self._placer.choose.refusal(shape)
 
 
 def _why() -> Explanation:

@@ -28,13 +28,14 @@ _MOST_RANKINGS = 256
 class Chooser:
     """Decides for pods on one ground, among one crowd."""
 
-    __slots__ = ("_rankings", "_said", "_score", "crowd", "ground", "profile")
+    __slots__ = ("_rankings", "_said", "_said_at", "_score", "crowd", "ground", "profile")
 
     def __init__(self, ground: Ground, crowd: Crowd, profile: Profile = DEFAULT) -> None:
         self.ground, self.crowd, self.profile = ground, crowd, profile
         self._score = Scorer(ground, profile)
         self._rankings: dict[tuple[int, int], Ranking] = {}
-        self._said: tuple[object, str] = (None, "")
+        self._said: dict[object, str] = {}
+        self._said_at = (-1, -1)
 
     def ranking(self, shape: Shape) -> Ranking:
         """The ranking for pods that take and may do the same; up to date."""
@@ -77,10 +78,15 @@ class Chooser:
 
     def refusal(self, shape: Shape) -> str:
         """Why no node takes the pod, as kube-scheduler says it: how many nodes for which reason."""
-        moment = (shape, self.ground.epoch, len(self.ground.log))
-        if self._said[0] != moment:
-            self._said = (moment, self._refusal(shape))
-        return self._said[1]
+        version = self.ground.version
+        if version != self._said_at:
+            self._said, self._said_at = {}, version
+        found = self._said.get(shape.key)
+        if found is None:
+            parts = sorted(f"{nodes} {why}" for why, nodes in self.reasons(shape).items())
+            found = f"0/{self.ground.present} nodes are available: {', '.join(parts)}"
+            self._said[shape.key] = found
+        return found
 
     def reasons(self, shape: Shape) -> dict[str, int]:
         """Nodes by the reason for which they refuse the pod; a node short of several resources counts
@@ -105,10 +111,6 @@ class Chooser:
             for why in said:
                 found[why] = found.get(why, 0) + 1
         return found
-
-    def _refusal(self, shape: Shape) -> str:
-        parts = sorted(f"{nodes} {why}" for why, nodes in self.reasons(shape).items())
-        return f"0/{self.ground.present} nodes are available: {', '.join(parts)}"
 
 
 def _short(resource: str, shape: Shape) -> str:

@@ -148,7 +148,7 @@ class FirstCome:
         return found
 
     def _version(self) -> Version:
-        return self.placer.ground.epoch, len(self.placer.ground.log)
+        return self.placer.ground.version
 
     def _take(self, job: Job) -> tuple[Displaced, ...]:
         """Find room for one pod of the job; who loses a pod for it. Nobody else looks at these nodes."""

@@ -42,19 +42,22 @@ class Spot(NamedTuple):
 
 
 class Pods:
-    """The pods of one podset that are on nodes, the latest last."""
+    """The pods of one podset that are on nodes, the latest last. ``refused`` is the shape of the pod that found
+    no room; ``why`` says it where nodes are no more as they were then.
+    """
 
-    __slots__ = ("on", "set", "shape", "why")
+    __slots__ = ("on", "refused", "set", "shape", "why")
 
     def __init__(self, given: Set, shape: Shape) -> None:
         self.set, self.shape = given, shape
         self.on: list[Spot] = []
+        self.refused: Shape | None = None
         self.why = ""
 
     def copy(self) -> Pods:
         """An independent copy."""
         made = Pods(self.set, self.shape)
-        made.on, made.why = list(self.on), self.why
+        made.on, made.refused, made.why = list(self.on), self.refused, self.why
         return made
 
 
@@ -115,7 +118,7 @@ class NodePlacer:
         """Place what can be placed; ``together``: all pods or none. ``tie`` decides instead of ``draw``."""
         held = self.wait(job, sets, draw, together=together)
         self._go_on(held, tie or Draw(draw).below)
-        return _placed(held)
+        return self._placed(held)
 
     def wait(self, job: str, sets: Sequence[Set], draw: int, *, together: bool = False) -> Held:
         """Take the job on without placing any of it: ``fill`` does."""
@@ -132,7 +135,7 @@ class NodePlacer:
         before = held.running
         if held.waiting:
             self._go_on(held, Draw(mixed(held.draw) + before).below)
-        return _placed(held) if held.running > before else None
+        return self._placed(held) if held.running > before else None
 
     def free(self, job: str) -> None:
         """The job's pods are gone."""
@@ -152,29 +155,29 @@ class NodePlacer:
         """Place what waits; with ``together`` take it all back when anything still does."""
         before = [len(part.on) for part in held.parts]
         for part in held.parts:
-            part.why = ""
+            part.refused, part.why = None, ""
+        for part in held.parts:
             for shape in self._fixed(part):
-                part.why = self._next(part, shape, tie) or part.why
-            while len(part.on) < part.set.pods and not part.why:
-                part.why = self._next(part, part.shape, tie)
-            if part.why and held.together:
-                break
-        if not held.together or not held.waiting:
-            return
-        why = next(part.why for part in held.parts if part.why)
+                self._next(part, shape, tie)
+            while len(part.on) < part.set.pods and part.refused is None:
+                self._next(part, part.shape, tie)
+            if part.refused is not None and held.together:
+                self._take_back(held, before, self.choose.refusal(part.refused))
+                return
+
+    def _take_back(self, held: Held, before: Sequence[int], why: str) -> None:
         for part, kept in zip(held.parts, before, strict=True):
             while len(part.on) > kept:
                 self.leave(part, len(part.on) - 1)
-            part.why = part.why or why
+            part.why = why
 
-    def _next(self, part: Pods, shape: Shape, tie: Tie) -> str:
-        """Put one more pod of a podset where it scores highest; the reason when there is no room."""
+    def _next(self, part: Pods, shape: Shape, tie: Tie) -> None:
+        """Put one more pod of a podset where it scores highest, if any node has room."""
         among = self.choose.candidates(shape)
         if not among:
-            return self.choose.refusal(shape)
-        n = among[0] if len(among) == 1 else among[tie(len(among))]
-        self.enter(part, shape, n)
-        return ""
+            part.refused = shape
+            return
+        self.enter(part, shape, among[0] if len(among) == 1 else among[tie(len(among))])
 
     def _fixed(self, part: Pods) -> Iterator[Shape]:
         """Shapes of the pods whose nodes were chosen already and that are not there yet."""
@@ -247,7 +250,23 @@ class NodePlacer:
 
     def placed(self, job: str) -> Placed:
         """Where the pods of ``job`` are."""
-        return _placed(self._of(job))
+        return self._placed(self._of(job))
+
+    def _placed(self, held: Held) -> Placed:
+        return Placed(tuple(self._set(part) for part in held.parts))
+
+    def _set(self, part: Pods) -> SetPlaced:
+        pods: dict[str, int] = {}
+        nodes = self.ground.nodes
+        for spot in part.on:
+            name = nodes[spot.node].name
+            pods[name] = pods.get(name, 0) + 1
+        waiting = part.set.pods - len(part.on)
+        why = part.why
+        if waiting and not why and part.refused is not None:
+            why = self.choose.refusal(part.refused)
+        where: Where = tuple(sorted(pods.items()))
+        return SetPlaced(part.set.spec.name, where, waiting, why if waiting else "")
 
     def fork(self) -> NodePlacer:
         """An independent copy."""
@@ -261,16 +280,3 @@ class NodePlacer:
         }
         made._measure, made._turn = self._measure, self._turn  # noqa: SLF001 - of one's own copy
         return made
-
-
-def _placed(held: Held) -> Placed:
-    return Placed(tuple(_set(part) for part in held.parts))
-
-
-def _set(part: Pods) -> SetPlaced:
-    pods: dict[str, int] = {}
-    names = part.shape.reach.names
-    for spot in part.on:
-        pods[names[spot.node]] = pods.get(names[spot.node], 0) + 1
-    where: Where = tuple(sorted(pods.items()))
-    return SetPlaced(part.set.spec.name, where, part.set.pods - len(part.on), part.why)

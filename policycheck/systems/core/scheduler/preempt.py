@@ -83,11 +83,10 @@ class Preemptor:
 
     def find(self, shape: Shape, priority: int) -> Preemption | None:
         """As ``preempt``."""
-        ground = self._placer.ground
-        version = (ground.epoch, len(ground.log))
+        version = self._placer.ground.version
         if version != self._version:
             self._hopeless, self._version = set(), version
-        key = (shape.load.number, id(shape.reach), shape.kind, shape.spread, priority)
+        key = (shape.key, priority)
         if key in self._hopeless:
             return None
         found = preempt(self._placer, shape, priority, self._priority_of)

@@ -48,10 +48,9 @@ class Reach:
     that are not tolerated), or, below 0, -1 less an index into ``reasons``.
     """
 
-    __slots__ = ("affine", "grade", "grades", "names", "reasons", "tolerated")
+    __slots__ = ("affine", "grade", "grades", "reasons", "tolerated")
 
     def __init__(self, ground: Ground, wants: Wants) -> None:
-        self.names = [node.name for node in ground.nodes]
         self.grades: list[tuple[int, int]] = []
         self.reasons: list[str] = []
         self.grade: list[int] = []

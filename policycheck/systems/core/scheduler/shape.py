@@ -27,6 +27,11 @@ class Shape(NamedTuple):
     claims: tuple[str, ...] = ()  # device classes among what it takes
 
     @property
+    def key(self) -> object:
+        """Equal for shapes that are decided alike."""
+        return self.load.number, id(self.reach), self.kind, self.spread
+
+    @property
     def is_social(self) -> bool:
         """Whether it matters to it who runs where."""
         return bool(self.spread) or self.kind.neighbours != PodAffinity()
