@@ -70,8 +70,11 @@ def _distinct(shapes: Iterable[Shape]) -> list[Shape]:
 
 
 def _plains(arena: Arena, queue: str) -> Iterator[Shape]:
-    """Single pods of one unit, and of as many as the largest node has, asking for nothing beside."""
-    resources = list(dict.fromkeys(r for _, r in arena.rights.resources(queue)))
+    """Single pods of one unit, and of as many as the largest node has, asking for nothing beside; and pods
+    that ask for the companions alone, an eighth of what there is.
+    """
+    pairs = arena.rights.resources(queue)
+    resources = list(dict.fromkeys(r for _, r in pairs))
     units = [r for r in resources if r in arena.accelerators] or resources[:1]
     for resource in units[:2]:
         yield plain(resource, 1, {}, f"one {resource}")
@@ -81,6 +84,12 @@ def _plains(arena: Arena, queue: str) -> Iterator[Shape]:
         )
         if largest > 1:
             yield plain(resource, largest, {}, f"a node of {resource}")
+    for resource in resources:
+        if resource not in units:
+            most = max(
+                min(arena.rights.potential(queue, *pair), _LARGE) for pair in pairs if pair[1] == resource
+            )
+            yield plain(resource, max(1, most // 8), {}, f"{resource} alone")
 
 
 def main_resource(shape: Shape, accelerators: Sequence[str]) -> str:

@@ -84,7 +84,10 @@ class Stage:
         asks = {own, max(1, own // _SEVERAL), min(self._most(cell.taker, resource), own + 1)}
         for others in ([], [*holder_too], [*holder_too, *[a for a in beside if a.queue != cell.holder]]):
             for ask in sorted(asks, reverse=True):
-                yield self._scenario(cell, resource, victims, others, ask)
+                made = self._scenario(cell, resource, victims, others, ask)
+                yield made
+                if cell.taking[1] == cell.losing[1] and cell.taker == cell.holder:
+                    yield _older(made)  # of equals only the newer ones are taken
 
     def _several(
         self, name: str, queue: str, resource: str, amount: int, parts: int, as_class: Class
@@ -115,6 +118,17 @@ class Stage:
             moves.append(Move(at, SUBMIT, tuple(late)))
         moves.append(Move(then, SUBMIT, tuple(ask._replace(age=5000) for ask in asks)))
         return Scenario(tuple(moves), cycles=then + 12)
+
+
+def _older(scenario: Scenario) -> Scenario:
+    """The same with takers that were created before everything else."""
+    moves = [
+        m._replace(
+            asks=tuple(a._replace(age=a.age + 10 if not a.name.startswith(TAKER) else 0) for a in m.asks)
+        )
+        for m in scenario.moves
+    ]
+    return scenario._replace(moves=tuple(moves))
 
 
 def taken(scenario: Scenario, story: Story, is_wrong: Callable[[Class, Class], bool]) -> str:

@@ -59,8 +59,9 @@ def _part(bench: Bench, team: TeamPromise, queue: str, wanted: Mapping[str, int]
     """What is within the guarantee of one queue: at most its own quota, and at most what was promised."""
     arena = bench.arena
     own: dict[str, int] = {}
-    shapes = [*shapes_of(arena, team, queue), *_plain(arena, queue)]
-    at = min((shape.priority for shape in shapes), default=0)
+    own_shapes = shapes_of(arena, team, queue)
+    at = min((shape.priority for shape in own_shapes), default=0)
+    shapes = [*own_shapes, *(one._replace(priority=at) for one in _plain(arena, queue))]
     weak = []
     for (flavor, resource), nominal in arena.nominal(queue).items():
         own[resource] = own.get(resource, 0) + nominal
@@ -68,7 +69,7 @@ def _part(bench: Bench, team: TeamPromise, queue: str, wanted: Mapping[str, int]
             found = arena.enforcement(queue, flavor, resource, at)
             if found.enforced < found.nominal:
                 weak.append(found)
-    within = {r: min(v, wanted.get(r, v)) for r, v in own.items()}
+    within = {r: min(v, wanted[r]) for r, v in own.items() if r in wanted}
     return Part(queue, within, shapes, tuple(weak), arena.timing(queue))
 
 

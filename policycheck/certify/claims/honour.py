@@ -110,7 +110,7 @@ class Trial:
                 return self._verdict(FAILS, SEARCH, why, scenario)
         if alone:
             return self._verdict(HOLDS, PROOF, "nobody else can use its quota, and its shapes run", None)
-        if not self.exceeded:
+        if not self.exceeded and not self._kept():
             return self._verdict(
                 UNKNOWN,
                 SEARCH,
@@ -132,8 +132,20 @@ class Trial:
             )
         return self._made(outcome, basis, why, found)
 
+    def _kept(self) -> bool:
+        """Whether the queues lend nothing of what is promised, so that nobody can hold it."""
+        rights = self.arena.rights
+        return all(
+            rights.kept(part.queue, *pair) >= nominal
+            for part in self.parts
+            for pair, nominal in self.arena.nominal(part.queue).items()
+            if pair[1] in self.team.guarantee
+        )
+
     def _made(self, outcome: str, basis: str, why: str, found: Counterexample | None) -> Verdict:
-        premise = {"othersExceededNominal": self.exceeded} if self._rivals() else {"keptByConstruction": 1}
+        premise = {"othersExceededNominal": self.exceeded}
+        if not self._rivals() or self._kept():
+            premise["keptByConstruction"] = 1
         sources = dict.fromkeys(s for part in self.parts for s in part.timing.sources)
         promised = declared(self.bench.promises)
         known = [r.queue for r in self._rivals() if promised.get(r.queue)]
@@ -281,12 +293,15 @@ class Trial:
 
     def _borrows(self, story: Story) -> bool:
         """Whether the team uses more of any flavor than its queues have there: then it is not within its
-        guarantee, whatever the sum over flavors.
+        guarantee, whatever the sum over flavors. Companions were not promised: that they have to be borrowed
+        is no fault of the job.
         """
         used: dict[tuple[str, str, str], int] = {}
         for grant in story.holding.values():
             for given in grant.sets:
                 for resource, flavor in given.flavors.items():
+                    if resource not in self.team.guarantee:
+                        continue
                     cell = grant.queue, flavor, resource
                     used[cell] = used.get(cell, 0) + given.usage.get(resource, 0)
         return any(
@@ -338,15 +353,17 @@ class Trial:
         """Time until the last of the team's asks runs: cycles, the end of victims' pods, checks, runs."""
         asked = {a.name: m.cycle for m in scenario.moves for a in m.asks if a.name.startswith(MINE)}
         timing = self.parts[0].timing
+        ends = [move.cycle for move in scenario.moves if move.what == FINISH]
         worst = 0
         for event in story.happened:
             if event.what == "reserved" and event.name in asked:
                 cycles = event.cycle - asked[event.name] + 1
                 rounds = len({h.cycle for h in story.happened if h.by == event.name})
-                worst = max(worst, cycles * timing.cycle + rounds * (timing.grace or 0))
-        if any(part.weak for part in self.parts):
-            worst += timing.runs or 0
-        return worst + (timing.checks or 0)
+                spent = cycles * timing.cycle + rounds * (timing.grace or 0) + (timing.checks or 0)
+                # It had to wait for runs of others to end.
+                late = any(end <= event.cycle for end in ends) and asked[event.name] < min(ends, default=0)
+                worst = max(worst, spent + (timing.runs or 0) * late)
+        return worst
 
     def _note(self, scenario: Scenario, story: Story) -> None:
         self.worst = max(self.worst, self.spent(scenario, story))

@@ -54,7 +54,7 @@ def _thrash(bench: Bench, group: tuple[str, ...], effort: Effort) -> Verdict:
             return f"{worst} is evicted {counts[worst]} times without a new arrival, and at most {most} are promised"
         return ""
 
-    if not any(arena.rights.may_take(a, b) for a in group for b in group):
+    if not any(t.may for a in group for b in group for t in arena.rights.may_take(a, b).values()):
         return bench.verdict(name, NOT_APPLICABLE, PROOF, "no queue of it may take from any", derived=derived)
     tried = evicted = 0
     for scenario in _crowds(bench, group, effort):

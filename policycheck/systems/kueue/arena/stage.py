@@ -65,6 +65,9 @@ class KueueArena:
         self._state, self._delays = state, dict(check_delays or {})
         self._ambiguous = cluster.ambiguous
         objects, self._doors = entrances(opening.objects, opening.namespaces)
+        # That admission may stand still is told by ``timing``; in stories all pods are ready at once.
+        waits = objects.configuration.wait_for_pods_ready._replace(block_admission=False)
+        objects = objects._replace(configuration=objects.configuration._replace(wait_for_pods_ready=waits))
         self._opening = opening._replace(objects=objects, now=_START)
         self.accelerators = _accelerators(opening)
         self._sessions: dict[tuple[str, ...], Session] = {}
