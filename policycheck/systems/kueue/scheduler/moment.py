@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))\Z",
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))\Z",
     re.ASCII,
 )
 NANOS = 1_000_000_000
@@ -16,15 +17,21 @@ def moment(text: str) -> int:
     match = _TIME.match(text)
     if not match:
         return 0
-    year, month, day, hour, minute, second = (int(g) for g in match.groups()[:6])
+    hour, minute, second, fraction, sign, hours, minutes = match.groups()[1:]
+    seconds = ((_days(match.group(1)) * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
+    if sign:
+        offset = (int(hours) * 60 + int(minutes)) * 60
+        seconds -= offset if sign == "+" else -offset
+    return seconds * NANOS + (int(fraction.ljust(9, "0")) if fraction else 0)
+
+
+@lru_cache(maxsize=64)
+def _days(date: str) -> int:
+    """Days since the zero time; workloads come in the order of days."""
+    year, month, day = int(date[:4]), int(date[5:7]), int(date[8:])
     early = year - (month < 3)  # March-based years make every month but the last of one length pattern
     days = early * 365 + early // 4 - early // 100 + early // 400
-    days += (153 * ((month - 3) % 12) + 2) // 5 + day - 307
-    seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
-    if match.group(8):
-        offset = (int(match.group(9)) * 60 + int(match.group(10))) * 60
-        seconds -= offset if match.group(8) == "+" else -offset
-    return seconds * NANOS + int((match.group(7) or "").ljust(9, "0"))
+    return days + (153 * ((month - 3) % 12) + 2) // 5 + day - 307
 
 
 def is_time(text: str) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from policycheck.model.amount import QuantityError, clamp, quantity, scale
 from policycheck.model.workload import PodSet
 from policycheck.systems.kueue.model import Configuration, KueueWorkload, Transformation
 
 Requests = Mapping[str, int]
+T = TypeVar("T")
 
 
 class SetShape(NamedTuple):
@@ -83,8 +84,8 @@ def per_pod(spec: PodSet, configuration: Configuration) -> dict[str, int]:
     return requests
 
 
-def _freeze(amounts: Requests) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(amounts.items()))
+def _freeze(amounts: Mapping[str, T]) -> tuple[tuple[str, T], ...]:
+    return tuple(sorted(amounts.items())) if len(amounts) > 1 else tuple(amounts.items())
 
 
 def spec_key(spec: PodSet, pods: int) -> tuple[object, ...]:
@@ -94,8 +95,8 @@ def spec_key(spec: PodSet, pods: int) -> tuple[object, ...]:
         pods,
         spec.min_count,
         _freeze(spec.requests),
-        tuple((c.init, _freeze(c.requests)) for c in spec.containers),
-        tuple(sorted(spec.node_selector.items())),
+        tuple([(c.init, _freeze(c.requests)) for c in spec.containers]),
+        _freeze(spec.node_selector),
         spec.has_affinity,
         spec.affinity,
         spec.preferred,
@@ -123,7 +124,7 @@ class Shapes:
         allowed = None
         if self._variants and _ALLOWED in workload.annotations:
             allowed = frozenset(workload.annotations[_ALLOWED].split(","))
-        key = (allowed, *(spec_key(s, n) for s, n in zip(workload.pod_sets, pods, strict=True)))
+        key = (allowed, *map(spec_key, workload.pod_sets, pods))
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._make(workload, pods, allowed)
