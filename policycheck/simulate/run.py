@@ -88,7 +88,7 @@ class _Engine:
         self.open_at = 0  # before that no cycle begins
         self.awake = False  # cycles may still change something
         self.quiet: set[object] = set()  # states after cycles that changed nothing
-        self.seen: set[object] = set()  # states after evictions since the last event
+        self.seen: set[object] = set()  # states after others took a place, since the last event
         self.evicted: set[str] = set()  # victims since the last event
         self.loops: dict[tuple[str, ...], list[int]] = {}
 
@@ -241,12 +241,12 @@ class _Engine:
                     self.evicted.add(victim.workload)
                     victims = True
         self.open_at = now + max(1, micros // 1000)
-        if victims:
+        if admitted and self.evicted:
             self._look_for_loop(now)
-        elif not admitted:
+        if not admitted and not victims:
             self._fall_asleep()
-            return
-        self.quiet.clear()
+        else:
+            self.quiet.clear()
 
     def _fall_asleep(self) -> None:
         """The cycle changed nothing: no more of them, once the state after it comes back."""
@@ -257,7 +257,8 @@ class _Engine:
             self.quiet.add(state)
 
     def _look_for_loop(self, now: int) -> None:
-        """Whether the state after these evictions was there before, with no event in between.
+        """Whether the state after somebody took the place of the evicted was there before, with no event in
+        between. Whoever holds now goes on until the pause is over: else nobody would ever get anywhere.
 
         Cheap outlines are compared first, and digests only of states alike in those: a loop may so be
         seen one turn late.

@@ -54,7 +54,7 @@ class KueueAdmitter:
         self.patience = patience(self._session)
         self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
         self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
-        self._taking: tuple[int, ...] = ()  # trees in which the last cycle evicted somebody
+        self._taking: tuple[int, ...] = ()  # trees in which somebody was evicted last
         self._field = Field(self._session)
         self._second, self._prefix = -1, ""
 
@@ -125,7 +125,8 @@ class KueueAdmitter:
                 self._last[decision.queue, item.shape.number, item.priority] = decision
                 if decision.victims:
                     taking.add(session.homes[decision.workload])
-        self._taking = tuple(sorted(taking))
+        if taking:
+            self._taking = tuple(sorted(taking))
         return decisions
 
     def same(self) -> object:
@@ -133,7 +134,7 @@ class KueueAdmitter:
         return queue_state(self._session)
 
     def outline(self) -> object:
-        """Usage and queue lengths of the trees in which the last cycle evicted somebody."""
+        """Usage and queue lengths of the trees in which somebody was evicted last."""
         trees = [self._session.trees[n] for n in self._taking]
         queues = [q.waiting for n in self._taking for q in self._session.members[n] if q is not None]
         return self._taking, tuple(tuple(tree.usage) for tree in trees), tuple(queues)
