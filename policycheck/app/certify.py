@@ -16,6 +16,7 @@ from policycheck.certify.certificate import Result, verdict_json
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.promise import Promises
 from policycheck.certify.verdict import PROOF, UNKNOWN, Verdict, outcome
+from policycheck.report.certify import Certified
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered
@@ -42,20 +43,6 @@ class Options(NamedTuple):
     late: Callable[[], bool] = lambda: False
 
 
-class Certified(NamedTuple):
-    """What was found in one scope. ``scope`` is "" where there is no other to tell it from; ``unclear`` is what
-    in the promises means nothing here.
-    """
-
-    scope: str
-    result: Result
-    verdicts: tuple[Verdict, ...]
-    promises: Promises
-    target: str = ""  # the system and its version, for people
-    assumed: bool = False  # nothing in sight said the version
-    unclear: tuple[str, ...] = ()
-
-
 class Prepared(NamedTuple):
     """One scope, ready to be tested."""
 
@@ -66,7 +53,6 @@ class Prepared(NamedTuple):
     opening: Opening
     arena: Arena
     promises: Promises
-    unclear: tuple[str, ...]
     doubt: Verdict | None
 
 
@@ -105,16 +91,19 @@ def chosen_claims(options: Options) -> tuple[Claim, ...]:
 
 
 def prepare(
-    sources: Sources, settings: Settings, promises: str
+    sources: Sources, settings: Settings, promises: str, *, live: bool = False
 ) -> tuple[tuple[Prepared, ...], tuple[FileReport, ...]]:
-    """Every scope with queues, linked and with its promises. Raises PromisesError and TargetError."""
+    """Every scope with queues, linked and with its promises. ``live``: hardware in the paths does not count, that
+    of the inventory beside them does. Raises PromisesError and TargetError.
+    """
     from policycheck.app.linked import linked
     from policycheck.app.target import targets_of
     from policycheck.systems.kueue.checks.common import state
 
     scopes = gather(sources, settings)
     with_queues = []
-    for scope in scopes:
+    for gathered in scopes:
+        scope = _without_hardware(gathered) if live else gathered
         cluster = linked(scope)
         if state(cluster).objects.cluster_queues:
             with_queues.append((scope, cluster))
@@ -126,6 +115,13 @@ def prepare(
         said = targets_of(scope, (*scope.targets, *sources.targets)).get("kueue")
         made.append(_prepared(scope, label, cluster, said, sources, promises))
     return tuple(made), accounts(scopes)
+
+
+def _without_hardware(scope: Gathered) -> Gathered:
+    from policycheck.app.subjects import is_hardware
+
+    kept = tuple(e for e in scope.entries if not (e.origin.reported and is_hardware(e)))
+    return scope._replace(entries=kept)
 
 
 def _prepared(
@@ -146,7 +142,7 @@ def _prepared(
         arena.notes = (*arena.notes, f"pools that grow on demand have their least nodes: {names}")
     promises, unclear = _settled(found, arena)
     doubt = verdict(label, (*unclear, *doubts(scope, cluster, said)))
-    return Prepared(scope, label, cluster, said, opened, arena, promises, unclear, doubt)
+    return Prepared(scope, label, cluster, said, opened, arena, promises, doubt)
 
 
 def _settled(found: Found | None, arena: Arena) -> tuple[Promises, tuple[str, ...]]:
@@ -231,7 +227,7 @@ def _certified(
     result = result_of(one, sources, settings, options, claims, verdicts)
     version = f"Kueue {one.said.version}" if one.said is not None else ""
     assumed = one.said is not None and one.said.assumed
-    return Certified(one.label, result, verdicts, one.promises, version, assumed, one.unclear)
+    return Certified(one.label, result, verdicts, one.promises, version, assumed)
 
 
 def result_of(

@@ -24,6 +24,7 @@ class Shape(NamedTuple):
     limit: int = 0  # maximum execution time; 0: none
     source: str = ""  # where it is written
     jobs: int = 1  # of this shape, that the team runs at once
+    queues: tuple[str, ...] = ()  # of the team's, to which it goes; (): to any
 
 
 class TeamPromise(NamedTuple):

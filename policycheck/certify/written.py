@@ -122,12 +122,8 @@ class _Settling:
         if one.guarantee is None:
             derived.append("guarantee")
             guarantee = self._held(queues)
-        shapes = [
-            self._shape(number, n, shape)
-            for n, shape in enumerate(one.shapes or ())
-            if one.shapes is not None
-        ]
-        if one.shapes is None:
+        shapes = [self._shape(number, n, shape) for n, shape in enumerate(one.shapes or ())]
+        if not one.shapes:
             derived.append("shapes")
         return TeamPromise(
             one.name,
@@ -165,7 +161,14 @@ class _Settling:
             self._say((*place, "priorityClass"), f"no priority class {name!r} in sight{known}")
         sets = tuple(self._sets(place, one))
         return Shape(
-            one.name, sets, name, priority, one.max_run_time or 0, self.at(place) or one.name, one.count
+            one.name,
+            sets,
+            name,
+            priority,
+            one.max_run_time or 0,
+            self.at(place) or one.name,
+            one.count,
+            tuple(one.queues),
         )
 
     def _sets(self, place: Path, one: model.ShapeModel) -> Iterator[PodSet]:

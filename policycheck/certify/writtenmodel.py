@@ -162,6 +162,7 @@ class ShapeModel(BaseModel):
 
     model_config = Written
     name: Name
+    queues: Names = []
     count: Whole = 1
     pods: Whole = 1
     gpus: Number = 0
@@ -210,6 +211,13 @@ class TeamModel(BaseModel):
         names = [one.name for one in self.shapes or ()]
         if len(set(names)) < len(names):
             raise ValueError("shapes have names of their own, and one stands there twice")
+        for shape in self.shapes or ():
+            other = next((queue for queue in shape.queues if queue not in self.queues), "")
+            if other:
+                own = ", ".join(self.queues) or "none is written"
+                raise ValueError(
+                    f"shape {shape.name} goes to queue {other}, which is none of the team's: {own}"
+                )
         return self
 
 

@@ -36,7 +36,9 @@ COMMANDS = (
     Entry("simulate", "What a stream of jobs lives through: waits, preemptions, what is stuck and why."),
     Entry("matrix", "Who can take running jobs from whom, by queue and priority."),
     Entry("why", "Why a workload waits, what would let it in, and what that costs others."),
-    Entry("explain", "The page of a rule."),
+    Entry("certify", "Which promises to teams this configuration keeps, and the story that breaks one."),
+    Entry("verify", "Whether a certificate still counts, and what changed since."),
+    Entry("explain", "The page of a rule, a claim or a reason."),
     Entry("rules", "The catalogue; tests and scaffolds for rules of your own."),
 )
 

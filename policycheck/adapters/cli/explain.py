@@ -1,4 +1,4 @@
-"""``policycheck explain``: the page of one rule, or of one of the scheduler's reasons."""
+"""``policycheck explain``: the page of one rule, of one claim, or of one of the scheduler's reasons."""
 
 from __future__ import annotations
 
@@ -19,14 +19,24 @@ _NARROW, _WIDE = 60, 100
 
 
 @click.command()
-@click.argument("rule", metavar="RULE|REASON")
+@click.argument("rule", metavar="RULE|CLAIM|REASON", required=False)
 @click.option(
     "--rules", "folders", multiple=True, type=click.Path(exists=True, file_okay=False), help="Your own rules."
 )
-def explain(rule: str, folders: tuple[str, ...]) -> int:
-    """Print what RULE (an id or a name) says, why it matters, and what to do; or what REASON means
-    (NoMatchingFlavor, InCohortReclamation, FlavorNotFound, ...), as `why`, `matrix` and Kueue print it.
+def explain(rule: str | None, folders: tuple[str, ...]) -> int:
+    """Print what RULE (an id or a name) says, why it matters, and what to do; what a CLAIM of `certify` means;
+    or what REASON means (NoMatchingFlavor, InCohortReclamation, FlavorNotFound, ...), as `why`, `matrix` and
+    Kueue print it. Without any: what there is to explain.
     """
+    from policycheck.adapters.cli import claimpage
+
+    if rule is None:
+        emit(claimpage.listing(_width()))
+        return exitcode.OK
+    claim = claimpage.page(rule, _width())
+    if claim:
+        emit(claim)
+        return exitcode.OK
     from policycheck import app
     from policycheck.lint.examples import pages
     from policycheck.lint.page import text
@@ -38,7 +48,7 @@ def explain(rule: str, folders: tuple[str, ...]) -> int:
     if reason is not None:
         emit(_page(reason, _width()))
         return exitcode.OK
-    known: list[str] = [one.name for one in REASONS]
+    known: list[str] = [*claimpage.names(), *(one.name for one in REASONS)]
     problems: list[Problem] = []
     for folder in (built_in(None), *(own(folder, None) for folder in folders)):
         found, wrong = pages(folder, app.systems())
@@ -50,7 +60,7 @@ def explain(rule: str, folders: tuple[str, ...]) -> int:
         known.extend(word for page in found for word in (page.rule.id, page.rule.name))
     for problem in problems:
         say(f"{problem}\n")
-    raise usage_error(f"no rule or reason {rule!r}{suggest(rule, known)}")
+    raise usage_error(f"no rule, claim or reason {rule!r}{suggest(rule, known)}")
 
 
 def _page(reason: Reason, width: int) -> str:

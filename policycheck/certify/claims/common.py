@@ -110,7 +110,9 @@ def ending_of(story: Story) -> dict[str, Any]:
 
 def shapes_of(arena: Arena, team: TeamPromise, queue: str) -> list[Shape]:
     """What the team runs: as promised, else as declared in sight."""
-    return list(team.shapes) or list(arena.shapes(queue))
+    if team.shapes:
+        return [shape for shape in team.shapes if not shape.queues or queue in shape.queues]
+    return list(arena.shapes(queue))
 
 
 def declared(promises: Promises) -> Mapping[str, Sequence[Shape]]:
@@ -118,7 +120,8 @@ def declared(promises: Promises) -> Mapping[str, Sequence[Shape]]:
     found: dict[str, list[Shape]] = {}
     for team in promises.teams:
         for queue in team.queues:
-            found.setdefault(queue, []).extend(team.shapes)
+            mine = [shape for shape in team.shapes if not shape.queues or queue in shape.queues]
+            found.setdefault(queue, []).extend(mine)
     return found
 
 

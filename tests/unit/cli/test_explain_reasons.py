@@ -72,7 +72,7 @@ def test_a_reason_is_explained(word, capsys):
 def test_a_slip_in_a_reason_is_seen(capsys):
     assert main(("explain", "InCohortReclaimation")) == 2
     assert (
-        "no rule or reason 'InCohortReclaimation'; did you mean 'InCohortReclamation'?"
+        "no rule, claim or reason 'InCohortReclaimation'; did you mean 'InCohortReclamation'?"
         in capsys.readouterr().err
     )
     assert named("InCohortReclaimation") is None

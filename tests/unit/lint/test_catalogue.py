@@ -112,7 +112,7 @@ def test_a_page_tells_what_why_and_what_to_do(folder, capsys, name):
 
 def test_an_unknown_rule_is_exit_code_2_with_a_guess(folder, capsys):
     assert main(["explain", "needs-tem", "--rules", str(folder)]) == 2
-    assert "no rule or reason 'needs-tem'; did you mean 'needs-team'?" in capsys.readouterr().err
+    assert "no rule, claim or reason 'needs-tem'; did you mean 'needs-team'?" in capsys.readouterr().err
 
 
 def test_pages_are_written_checked_and_taken_away(folder, capsys, tmp_path):

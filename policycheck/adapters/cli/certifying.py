@@ -1,0 +1,141 @@
+"""One run of ``policycheck certify``: from options to a report, counterexamples and a certificate."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from policycheck.adapters.cli import asking, common, exitcode, issuing
+from policycheck.adapters.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from policycheck.app.certify import Options
+    from policycheck.certify.verdict import Verdict
+    from policycheck.report.certify import Certified
+    from policycheck.source.document import FileReport
+
+CODES = {"CERTIFIED": exitcode.OK, "REFUSED": exitcode.FINDINGS, "UNDECIDED": exitcode.UNDECIDED}
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
+    """Certifies, writes what was asked for, and returns the exit code. Raises click.UsageError."""
+    # What is compiled and played lives long and is full of references: to look for garbage costs a third.
+    gc.set_threshold(200_000, 20, 20)
+    sources, settings = asking.input_of(paths, options)
+    order = issuing.order(options)
+    with common.errors_of_use(), Progress(quiet=options["quiet"]) as told:
+        from policycheck.app import certify as use_case
+
+        done, files = use_case.certify(sources, settings, _options(options), told)
+    cases = _cases(done)
+    _guard(options, files, settings, cases)
+    from policycheck.report.certify import overall
+
+    common.emit(_render(done, options), options["output"])
+    if not done:
+        common.say("policycheck: no queue in what was given; PATH must hold the queues\n")
+    _save(options["save_cases"], cases)
+    codes = [CODES[overall(done)] if done else exitcode.OK]
+    if order is not None and done:
+        issuing.issue(order, done)
+    account = asking.account(files, empty=not done, verbose=options["verbose"], quiet=options["quiet"])
+    return exitcode.worst([*codes, account])
+
+
+def _options(options: Mapping[str, Any]) -> Options:
+    from policycheck.app.certify import SCENARIOS, Options
+
+    return Options(
+        claims=options["claims"],
+        scenarios=SCENARIOS if options["budget"] is None else options["budget"],
+        seed=options["seed"],
+        accepted=frozenset(options["accept"]),
+        promises=options["promises"] or "",
+        late=deadline(options["timeout"]),
+    )
+
+
+def deadline(seconds: float | None) -> Callable[[], bool]:
+    """Says whether so many seconds have passed since now; never, when there is no limit."""
+    if seconds is None:
+        return lambda: False
+    import time
+
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
+
+
+def _render(done: Sequence[Certified], options: Mapping[str, Any]) -> str:
+    if options["form"] == "json":
+        from policycheck.report.certify import render_json
+
+        return render_json(done)
+    if options["form"] == "markdown":
+        from policycheck.report.certify_markdown import render_markdown
+
+        return render_markdown(done)
+    from policycheck.report.certify_text import render_text
+
+    style = common.style_for(
+        None if options["output"] else sys.stdout,
+        options["color"],
+        quiet=options["quiet"],
+        verbose=options["verbose"],
+    )
+    return render_text(done, style)
+
+
+# -- counterexamples ------------------------------------------------------------------------------
+
+
+def _cases(done: Sequence[Certified]) -> dict[str, Verdict]:
+    """Verdicts with a story that can be replayed, by the name of its file."""
+    found: dict[str, Verdict] = {}
+    for one in done:
+        for verdict in one.verdicts:
+            if verdict.counterexample is None or not verdict.counterexample.case:
+                continue
+            parts = [one.scope if len(done) > 1 else "", verdict.claim, verdict.subject]
+            stem = _ODD.sub("-", "-".join(part for part in parts if part)).strip("-.")
+            name, number = f"{stem}.json", 1
+            while name in found:
+                number += 1
+                name = f"{stem}-{number}.json"
+            found[name] = verdict
+    return found
+
+
+def _save(folder: str | None, cases: Mapping[str, Verdict]) -> None:
+    if not folder:
+        return
+    try:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - as everywhere here
+    except OSError as error:
+        raise common.usage_error(f"--save-cases {folder}: {error.strerror}") from error
+    for name, verdict in cases.items():
+        found = verdict.counterexample
+        assert found is not None  # noqa: S101 - those alone are among the cases
+        common.emit(json.dumps(found.case, indent=1, sort_keys=True) + "\n", f"{folder}/{name}")
+    first = next(iter(cases), "")
+    again = f"; replay one: policycheck simulate --case {folder}/{first}" if first else ""
+    common.say(f"wrote {len(cases)} counterexample{'s' * (len(cases) != 1)} to {folder}{again}\n")
+
+
+def _guard(
+    options: Mapping[str, Any], files: Sequence[FileReport], settings: Any, cases: Mapping[str, Verdict]
+) -> None:
+    """Nothing is written over what was read. Raises click.UsageError."""
+    asking.guard(options["output"], files, settings)
+    asking.guard(options["certificate"], files, settings)
+    folder = options["save_cases"]
+    for name in cases if folder else ():
+        asking.guard(f"{folder}/{name}", files, settings)
+    common.guard(
+        (options["certificate"], options["output"]), (options["sign"] or "", options["promises"] or "")
+    )
