@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policycheck.certify.arena import SUBMIT, Arena, Ask, Move, Scenario, Story
-from policycheck.certify.attack import Mix, fill, grown, main_resource, plain, rivals, settled, size
+from policycheck.certify.attack import Mix, fill, grown, plain, rivals, settled
 from policycheck.certify.promise import Shape
 from policycheck.simulate.matrix import Rank, allows
+from policycheck.simulate.scheduler import Grant
 
 Class = tuple[str, int]  # name, value
 VICTIM, TAKER = "victim-", "taker-"
@@ -37,9 +38,12 @@ def cells(arena: Arena, pairs: Iterable[tuple[Class, Class]], holders: Iterable[
         for taker in (holder, *arena.peers(holder)):
             ways = arena.rights.may_take(taker, holder)
             for situation, taking in sorted(ways.items()):
+                known: set[tuple[str, bool]] = set()  # relations that no policy tells apart are tried once
                 for one, other in wanted:
                     ranks = (Rank(one[1], other[1], True), Rank(one[1], other[1], False))
-                    if any(allows(taking, rank) for rank in ranks):
+                    alike = (ranks[1].relation, taking.at_most is not None and other[1] > taking.at_most)
+                    if alike not in known and any(allows(taking, rank) for rank in ranks):
+                        known.add(alike)
                         yield Cell(taker, holder, one, other, situation, taking.reason)
 
 
@@ -131,32 +135,33 @@ def _older(scenario: Scenario) -> Scenario:
     return scenario._replace(moves=tuple(moves))
 
 
-def taken(scenario: Scenario, story: Story, is_wrong: Callable[[Class, Class], bool]) -> str:
-    """In words, the first eviction for which ``is_wrong`` (taking class, losing class); "" without one."""
+def taken(
+    scenario: Scenario,
+    story: Story,
+    is_wrong: Callable[[Class, Class], bool],
+    counts: Callable[[Mapping[str, Grant]], bool],
+) -> str:
+    """In words, the first eviction for which ``is_wrong`` (taking class, losing class); "" without one.
+
+    ``counts`` is asked about what the victims held when it happened.
+    """
     asks = {ask.name: ask for ask in scenario.asks}
+    held: dict[str, Grant] = {}
     for event in story.happened:
+        if event.grant is not None and event.name.startswith(VICTIM):
+            held[event.name] = event.grant
         if event.what != "evicted" or event.by not in asks or event.name not in asks:
             continue
         taker, victim = asks[event.by], asks[event.name]
-        if is_wrong((taker.priority_class, taker.priority), (victim.priority_class, victim.priority)):
+        wrong = is_wrong((taker.priority_class, taker.priority), (victim.priority_class, victim.priority))
+        if wrong and counts(held):
             return (
                 f"{victim.name} of {victim.queue} ({_called(victim)}) is evicted for {taker.name} of "
                 f"{taker.queue} ({_called(taker)}): {event.reason}"
             )
+        held.pop(event.name, None)
     return ""
 
 
 def _called(ask: Ask) -> str:
     return ask.priority_class or f"priority {ask.priority}"
-
-
-def held_of(arena: Arena, scenario: Scenario, story: Story, names: Iterable[str]) -> dict[str, int]:
-    """What those of ``names`` that held quota at any time asked for, by queue."""
-    wanted = set(names)
-    reserved = {event.name for event in story.happened if event.what == "reserved"}
-    found: dict[str, int] = {}
-    for ask in scenario.asks:
-        if ask.name in wanted & reserved:
-            resource = main_resource(ask.shape, arena.accelerators)
-            found[ask.queue] = found.get(ask.queue, 0) + size(ask.shape, resource)
-    return found

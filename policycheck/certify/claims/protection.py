@@ -6,12 +6,12 @@ scheduler. What policies forbid is proven cell by cell; what they allow is playe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policycheck.certify.arena import Arena, Scenario, Story
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.claims.common import Bench, declared, listed, shapes_of
-from policycheck.certify.claims.displacement import VICTIM, Cell, Class, Stage, cells, taken
+from policycheck.certify.claims.displacement import Cell, Class, Stage, cells, taken
 from policycheck.certify.promise import ALWAYS, Promises, Shape
 from policycheck.certify.verdict import (
     EXHAUSTIVE,
@@ -24,6 +24,7 @@ from policycheck.certify.verdict import (
     Counterexample,
     Verdict,
 )
+from policycheck.simulate.scheduler import Grant
 
 PROTECTED, CONTAINED = "production-protected", "experiments-contained"
 Wrong = Callable[[Class, Class], bool]
@@ -141,19 +142,12 @@ class _Search:
 
     def breaks(self, scenario: Scenario, story: Story, *, within: bool) -> str:
         """In words, the eviction that must not be. ``within``: victims that were within their queue's quota."""
-        if within and not self._within(story):
-            return ""
-        return taken(scenario, story, self.is_wrong)
+        return taken(scenario, story, self.is_wrong, self._within if within else lambda _: True)
 
-    def _within(self, story: Story) -> bool:
-        """Whether the victims together stayed within their queue's own quota, in every flavor."""
+    def _within(self, victims: Mapping[str, Grant]) -> bool:
+        """Whether the victims together were within their queue's own quota, in every flavor."""
         held: dict[tuple[str, str, str], int] = {}
-        given = {
-            event.name: event.grant
-            for event in story.happened
-            if event.grant is not None and event.name.startswith(VICTIM)
-        }
-        for grant in given.values():
+        for grant in victims.values():
             for one in grant.sets:
                 for resource, flavor in one.flavors.items():
                     key = grant.queue, flavor, resource
