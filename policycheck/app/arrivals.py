@@ -126,13 +126,13 @@ def with_mix(sources: Sources, mix: Mix) -> Sources:
 
 def site(cluster: Cluster, resource: str) -> tuple[Site, str]:
     """What a mix or a trace falls upon, and whence the capacity is known."""
-    from policycheck.systems.kueue.doors import capacity, doors, objects_of, per_host
+    from policycheck.systems.kueue.doors import capacity, doors, state_of
 
-    objects, inventory = objects_of(cluster), cluster.inventory
-    units, whence = capacity(objects, inventory, resource)
+    state, inventory = state_of(cluster), cluster.inventory
+    units, whence = capacity(state.objects, inventory, resource)
     hosts = tuple(Host(n.name, n.labels) for n in inventory.nodes if n.usable and n.machines == 1)
-    priorities = {name: one.value for name, one in objects.priority_classes.items()}
-    return Site(doors(objects, resource), units, hosts, priorities, per_host(inventory, resource)), whence
+    priorities = {name: one.value for name, one in state.objects.priority_classes.items()}
+    return Site(doors(state, inventory, resource), units, hosts, priorities), whence
 
 
 def arrivals(cluster: Cluster, offering: Offering) -> Arrivals:
@@ -205,10 +205,10 @@ def _of_trace(cluster: Cluster, trace: Trace, offering: Offering) -> Arrivals:
 def _principal(cluster: Cluster, asker: str, *, accelerator: bool) -> str:
     """The resource that queues have quota in; an accelerator is asked for where jobs have some."""
     from policycheck.systems.gpu.resources import is_accelerator
-    from policycheck.systems.kueue.doors import objects_of
+    from policycheck.systems.kueue.doors import state_of
     from policycheck.systems.kueue.drive.facts import principal
 
-    found = principal(objects_of(cluster))
+    found = principal(state_of(cluster).objects)
     if accelerator and not is_accelerator(found):
         what = f"asks for accelerators, and the queues in sight have quota in {found} and in no accelerator"
         raise ArrivalsError([f"{asker}: {what}; give queues that have, or write its name (resource: ...)"])

@@ -5,31 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import NamedTuple
 
-from policycheck.simulate.arrive import REPLAY, START, arrivals
-from policycheck.simulate.destination import Destination, NoQueueError, destinations
+from policycheck.simulate.arrive import arrivals
 from policycheck.simulate.draw import stream
 from policycheck.simulate.failure import changes
 from policycheck.simulate.job import SERVICE, Arrivals, Job
-from policycheck.simulate.mix import Klass, Mix, Priority, Site
-from policycheck.simulate.offer import Offer, fitting, offers, recut
+from policycheck.simulate.layout import MOST_JOBS, Plan, plan, too_many
+from policycheck.simulate.limit import Part
+from policycheck.simulate.mix import Mix, Priority, Site
 from policycheck.simulate.period import show
 from policycheck.simulate.pods import Shelf
 from policycheck.simulate.service import mean_replicas, replicas
 from policycheck.simulate.trouble import ArrivalsError
 
-MOST_JOBS = 2_000_000
-MOST_REPLICAS = 100_000
 _ORDER = itemgetter(2, 0)  # submit, id
-
-
-class _Plan(NamedTuple):
-    """What one class becomes on the site."""
-
-    klass: Klass
-    targets: tuple[Destination, ...]
-    offer: Offer = Offer()
 
 
 def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float = 0.0) -> Arrivals:
@@ -45,20 +34,17 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
         raise ArrivalsError(
             [f"{mix.file}: what are accelerators called here? Write it, as in resource: nvidia.com/gpu"]
         )
-    mix = recut(fitting(mix, site.capacity, notes), site.per_host, notes)
-    plans = _plans(mix, site, end, load)
+    plans = plan(mix, site, end, load, notes)
     shelf = Shelf(mix.resource)
     jobs: list[Job] = []
-    for plan in plans:
-        is_service = plan.klass.nature == SERVICE
+    for one in plans:
+        is_service = one.klass.nature == SERVICE
         made = (
-            _services(plan, mix, site, shelf, end)
-            if is_service
-            else _batch(plan, mix, site, shelf, seed, end)
+            _services(one, mix, site, shelf, end) if is_service else _batch(one, mix, site, shelf, seed, end)
         )
         jobs.extend(islice(made, MOST_JOBS + 1 - len(jobs)))
         if len(jobs) > MOST_JOBS:
-            raise ArrivalsError([_too_many(mix, "more than that")])
+            raise ArrivalsError([too_many(mix, "more than that")])
     jobs.sort(key=_ORDER)
     if load or mix.load:
         notes.append(_drawn(jobs, mix, site, end))
@@ -67,96 +53,23 @@ def generate(mix: Mix, site: Site, seed: int, *, horizon: int = 0, load: float =
     return Arrivals(tuple(jobs), nodes, end, f"mix {mix.name}", mix.digest, tuple(notes))
 
 
-def _plans(mix: Mix, site: Site, end: int, load: float) -> list[_Plan]:
-    problems: list[str] = []
-    found: dict[str, tuple[Destination, ...]] = {}
-    for klass in mix.classes:
-        problems.extend(_unknown(klass, mix, site))
-        try:
-            found[klass.name] = destinations(
-                klass.queues or mix.queues, klass.namespace, site.doors, mix.spread
-            )
-        except NoQueueError as error:
-            problems.append(f"{mix.file}:{klass.line}: class {klass.name}: {error}")
-    if problems:
-        raise ArrivalsError(problems)
-    served = sum(
-        mean_replicas(k, mix.resource, site.capacity) * k.units(k.shapes[0], mix.resource)
-        for k in mix.classes
-        if k.nature == SERVICE
-    )
-    made = offers(mix, site.capacity, load, served, {name: len(ts) for name, ts in found.items()})
-    plans = [_Plan(k, found[k.name], made.get(k.name, Offer())) for k in mix.classes]
-    problems = [p for plan in plans for p in _endless(plan, mix, site, end)]
-    expected = sum(_expected(plan, end) for plan in plans)
-    if not problems and expected > MOST_JOBS:
-        problems.append(_too_many(mix, f"about {expected:,.0f}"))
-    if problems:
-        raise ArrivalsError(problems)
-    return plans
-
-
-def _too_many(mix: Mix, number: str) -> str:
-    return (
-        f"{mix.file}: up to {MOST_JOBS:,} jobs can be simulated, and {number} would arrive; choose a shorter horizon "
-        "or lower rates"
-    )
-
-
-def _unknown(klass: Klass, mix: Mix, site: Site) -> Iterator[str]:
-    """Priority classes that have no value here."""
-    for one in klass.priorities:
-        if one.value is None and one.name and one.name not in site.priorities:
-            known = ", ".join(sorted(site.priorities)) or "none"
-            yield (
-                f"{mix.file}:{klass.line}: class {klass.name}: no priority class {one.name!r} is in sight (there "
-                f"are: {known}); write its value too, as in priority: {{class: {one.name}, value: 100}}"
-            )
-
-
-def _endless(plan: _Plan, mix: Mix, site: Site, end: int) -> Iterator[str]:
-    klass = plan.klass
-    where = f"{mix.file}:{klass.line}: class {klass.name}"
-    if klass.nature == SERVICE:
-        if klass.replicas is not None and klass.replicas.share and not site.capacity:
-            yield (
-                f"{where}: its replicas are a share of the capacity in {mix.resource}, and nobody knows that; "
-                "give an inventory, or numbers of replicas"
-            )
-        if not end and klass.curve.hours:
-            yield f"{where}: a load curve has no end; write 'horizon: 7d' or give one"
-        mean = mean_replicas(klass, mix.resource, site.capacity)
-        if mean > MOST_REPLICAS:
-            yield f"{where}: {mean:,.0f} replicas would run; up to {MOST_REPLICAS:,} can be simulated"
-        steps = end // klass.replicas.period if klass.replicas is not None else 0
-        if steps > MOST_JOBS:
-            yield f"{where}: its load would be looked at {steps:,} times; choose a longer 'period'"
-    elif klass.process.kind not in (START, REPLAY) and not end and not plan.offer.jobs:
-        yield f"{where}: it arrives without end; write 'horizon: 7d', or how many 'jobs' there are"
-
-
-def _expected(plan: _Plan, end: int) -> float:
-    by_rate = plan.offer.rate * end
-    return min(by_rate, plan.offer.jobs) if plan.offer.jobs and by_rate else max(by_rate, plan.offer.jobs)
-
-
-def _batch(plan: _Plan, mix: Mix, site: Site, shelf: Shelf, seed: int, end: int) -> Iterator[Job]:
+def _batch(plan: Plan, mix: Mix, site: Site, shelf: Shelf, seed: int, end: int) -> Iterator[Job]:
     klass, offer = plan.klass, plan.offer
-    numbers = _split(offer.jobs, plan.targets, each=klass.each)
-    for target, number in zip(plan.targets, numbers, strict=True):
-        rate = offer.rate / len(plan.targets) if klass.each else offer.rate * target.weight
-        name = f"{target.door.namespace}/{target.door.queue}"
+    numbers = _split(offer.jobs, plan.parts, each=klass.each)
+    for part, number in zip(plan.parts, numbers, strict=True):
+        rate = offer.rate / len(plan.parts) if klass.each else offer.rate * part.weight
+        name = f"{part.door.namespace}/{part.door.queue}"
         draw = stream(seed, name, klass.name, "arrival")
         if offer.jobs and not number:
             continue
         gap = 1 / rate if rate else 0.0
         times = arrivals(klass.process, gap, number, end, draw, klass.curve)
-        yield from _jobs(klass, times, target, mix, site, shelf, seed)
+        yield from _jobs(times, part, mix, site, shelf, seed)
 
 
-def _split(jobs: int, to: Sequence[Destination], *, each: bool) -> list[int]:
+def _split(jobs: int, to: Sequence[Part], *, each: bool) -> list[int]:
     """``jobs`` shared out by weight to whole numbers: the largest remainders are rounded up."""
-    parts = [jobs / len(to) if each else jobs * target.weight for target in to]
+    parts = [jobs / len(to) if each else jobs * part.weight for part in to]
     whole = [int(part + 1e-9) for part in parts]
     order = sorted(range(len(parts)), key=lambda n: (whole[n] - parts[n], n))
     for n in order[: jobs - sum(whole)]:
@@ -164,11 +77,9 @@ def _split(jobs: int, to: Sequence[Destination], *, each: bool) -> list[int]:
     return whole
 
 
-def _jobs(
-    klass: Klass, times: Sequence[int], target: Destination, mix: Mix, site: Site, shelf: Shelf, seed: int
-) -> Iterator[Job]:
+def _jobs(times: Sequence[int], part: Part, mix: Mix, site: Site, shelf: Shelf, seed: int) -> Iterator[Job]:
     """Jobs of one class in one queue. What is the same for all of them is worked out once."""
-    door = target.door
+    klass, door = part.klass, part.door
     who = f"{door.namespace}/{door.queue}"
     lengths, shapes, starts, ranks = (
         stream(seed, who, klass.name, purpose) for purpose in ("duration", "shape", "startup", "priority")
@@ -209,17 +120,18 @@ def _priority(priority: Priority, site: Site) -> tuple[int, str]:
     return value, priority.name
 
 
-def _services(plan: _Plan, mix: Mix, site: Site, shelf: Shelf, end: int) -> Iterator[Job]:
+def _services(plan: Plan, mix: Mix, site: Site, shelf: Shelf, end: int) -> Iterator[Job]:
     klass = plan.klass
     mean = mean_replicas(klass, mix.resource, site.capacity)
-    for target in plan.targets:
-        door = target.door
+    for part in plan.parts:
+        door = part.door
         shown = f"{door.queue}." if door.queue != door.namespace else ""
         stem = f"{door.namespace}/{shown}{klass.name}."
-        sets = shelf.of(klass.name, klass.pods, klass.shapes[0], door.levels)
+        shape = part.klass.shapes[0]
+        sets = shelf.of(klass.name, klass.pods, shape, door.levels)
         rank, rank_name = _priority(klass.priorities[0], site)
-        part = 1.0 if klass.each else target.weight
-        for replica, turn, begin, length in replicas(klass, mean * part, part, end):
+        weight = 1.0 if klass.each else part.weight
+        for replica, turn, begin, length in replicas(klass, mean * weight, weight, end):
             yield Job(
                 f"{stem}{replica:04d}.{turn}",
                 door.queue,
@@ -234,7 +146,7 @@ def _services(plan: _Plan, mix: Mix, site: Site, shelf: Shelf, end: int) -> Iter
                 int(klass.startup.mean()),
                 klass.limit,
                 klass.models,
-                klass.shapes[0].milli,
+                shape.milli,
                 f"{mix.file}:{klass.line}",
                 klass.labels,
                 klass.annotations,

@@ -22,7 +22,8 @@ class Door(NamedTuple):
     """Where jobs can be sent: a queue that they name in their namespace, and the one behind it that holds
     quota, with what that is guaranteed of the principal resource and its topology levels, wide to tight.
 
-    ``serves`` is False for one that has no quota for that resource at all.
+    ``serves`` is False for one that has no quota for that resource at all. ``most`` is what one job could
+    ever be given there, ``per_host`` what the largest node behind it has, both 0 when nobody knows.
     """
 
     namespace: str
@@ -31,6 +32,8 @@ class Door(NamedTuple):
     guarantee: int = 0
     levels: tuple[str, ...] = ()
     serves: bool = True
+    most: int = 0
+    per_host: int = 0
 
 
 class Host(NamedTuple):
@@ -41,15 +44,14 @@ class Host(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What a mix falls upon. ``capacity`` is in units of the principal resource, and ``per_host`` what the
-    largest node has of them, both 0 when nobody knows; ``priorities`` are values by class name.
+    """What a mix falls upon. ``capacity`` is in units of the principal resource, 0 when nobody knows;
+    ``priorities`` are values by class name.
     """
 
     doors: tuple[Door, ...] = ()
     capacity: int = 0
     hosts: tuple[Host, ...] = ()
     priorities: Mapping[str, int] = {}
-    per_host: int = 0
 
 
 class Topology(NamedTuple):

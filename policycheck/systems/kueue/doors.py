@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from policycheck.model.amount import add
 from policycheck.model.cluster import Cluster
-from policycheck.model.inventory import Inventory
+from policycheck.model.inventory import Inventory, Node
 from policycheck.simulate.mix import Door
-from policycheck.systems.kueue.model import ClusterQueue, KueueObjects, ResourceGroup
+from policycheck.systems.kueue.model import ClusterQueue, FlavorQuotas, KueueObjects, ResourceGroup
 from policycheck.systems.kueue.state import KueueState
 
 
-def objects_of(cluster: Cluster) -> KueueObjects:
-    """Kueue's objects of a cluster, which must have been linked with Kueue."""
+def state_of(cluster: Cluster) -> KueueState:
+    """Kueue's state of a cluster, which must have been linked with Kueue."""
     state = cluster.systems.get("kueue")
     if not isinstance(state, KueueState):
         raise TypeError("the cluster was linked without Kueue")
-    return state.objects
+    return state
 
 
-def doors(objects: KueueObjects, resource: str) -> tuple[Door, ...]:
+def doors(state: KueueState, inventory: Inventory, resource: str) -> tuple[Door, ...]:
     """Every LocalQueue that leads to a ClusterQueue, by namespace and name; amounts are of ``resource``."""
     found = []
-    for (namespace, name), local in sorted(objects.local_queues.items()):
-        queue = objects.cluster_queues.get(local.cluster_queue)
-        if queue is not None:
-            serves = any(resource in group.covered for group in queue.groups)
-            promised = nominal(queue.groups, resource)
-            levels = levels_of(queue, objects, resource)
-            found.append(Door(namespace, name, queue.name, promised, levels, serves))
+    known: dict[str, Door] = {}
+    for (namespace, name), local in sorted(state.objects.local_queues.items()):
+        queue = state.objects.cluster_queues.get(local.cluster_queue)
+        if queue is None:
+            continue
+        if queue.name not in known:
+            known[queue.name] = _door(queue, state, inventory, resource)
+        found.append(known[queue.name]._replace(namespace=namespace, queue=name))
     return tuple(found)
+
+
+def _door(queue: ClusterQueue, state: KueueState, inventory: Inventory, resource: str) -> Door:
+    flavors = [f for group in queue.groups if resource in group.covered for f in group.flavors]
+    labels = [f.node_labels for q in flavors if (f := state.objects.flavors.get(q.name)) is not None]
+    nodes = [n for n in inventory.nodes if any(n.labels.items() >= one.items() for one in labels)]
+    return Door(
+        "",
+        "",
+        queue.name,
+        nominal(queue.groups, resource),
+        levels_of(queue, state.objects, resource),
+        serves=bool(flavors),
+        most=max((_most(queue, quotas, state, resource) for quotas in flavors), default=0),
+        per_host=per_host(nodes, resource),
+    )
+
+
+def _most(queue: ClusterQueue, quotas: FlavorQuotas, state: KueueState, resource: str) -> int:
+    """No more than this could ever be given to one podset in one flavor: it lies in one flavor."""
+    quota = quotas.resources.get(resource)
+    if quota is None:
+        return 0
+    tree = state.tree(queue.name) if queue.cohort else None
+    if tree is None:
+        return _whole(resource, quota.nominal)
+    whole = tree.nominal(quotas.name, resource)
+    if quota.borrowing_limit is not None:
+        whole = min(whole, add(quota.nominal, quota.borrowing_limit))
+    return _whole(resource, whole)
 
 
 def nominal(groups: tuple[ResourceGroup, ...], resource: str) -> int:
@@ -70,11 +103,9 @@ def capacity(objects: KueueObjects, inventory: Inventory, resource: str) -> tupl
     return _whole(resource, quota), "all quota" if quota else ""
 
 
-def per_host(inventory: Inventory, resource: str) -> int:
+def per_host(nodes: Iterable[Node], resource: str) -> int:
     """What the usable node that has most has of ``resource``, in whole units; 0 for unknown."""
-    found = [
-        n.allocatable.get(resource, 0) for n in inventory.nodes if n.usable and n.allocatable is not None
-    ]
+    found = [n.allocatable.get(resource, 0) for n in nodes if n.usable and n.allocatable is not None]
     return _whole(resource, max(found, default=0))
 
 

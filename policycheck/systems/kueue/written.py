@@ -16,7 +16,7 @@ from policycheck.simulate.mix import Klass, Match
 from policycheck.simulate.period import HOUR, PeriodError, parse, show
 from policycheck.simulate.trouble import ArrivalsError
 from policycheck.systems.core.link import CoreState
-from policycheck.systems.kueue.doors import objects_of
+from policycheck.systems.kueue.doors import state_of
 from policycheck.systems.kueue.model import GROUP, KueueWorkload
 
 PREFIX = "policycheck.dev/"
@@ -59,7 +59,7 @@ def written(cluster: Cluster, seed: int, usual: Usual = Usual()) -> Written:  # 
 
     Raises ArrivalsError with every annotation that can not be read.
     """
-    objects, kube = objects_of(cluster), cluster.systems.get("core")
+    objects, kube = state_of(cluster).objects, cluster.systems.get("core")
     problems: list[str] = []
     jobs: list[Job] = []
     assumed: list[str] = []

@@ -271,9 +271,14 @@ def test_whole_jobs_are_cut_into_pods():
     text = "classes:\n  - {name: a, jobs: 400, arrival: start, job-gpus: {4: 1, 8: 1, 12: 1, 32: 1}, duration: 1h}\n"
     found = {(j.pods, j.pod_sets[0].requests[GPU]) for j in jobs(text)}
     assert found == {(1, 4), (1, 8), (2, 6), (4, 8)}
-    made = generate(mix(text), SITE._replace(per_host=4), 1)
-    assert {(j.pods, j.pod_sets[0].requests[GPU]) for j in made.jobs} == {(1, 4), (2, 4), (3, 4), (8, 4)}
-    assert any("its pods have at most 4 of nvidia.com/gpu" in note for note in made.notes)
+    small = Site((DOORS[0]._replace(per_host=4), DOORS[1]._replace(per_host=16)), 64)
+    made = generate(mix(text), small, 1)
+    found = {(j.namespace[-1], j.pods, j.pod_sets[0].requests[GPU]) for j in made.jobs}
+    assert {one[1:] for one in found if one[0] == "a"} == {(1, 4), (2, 4), (3, 4), (8, 4)}
+    assert {one[1:] for one in found if one[0] == "b"} == {(1, 4), (1, 8), (2, 6), (4, 8)}
+    assert made.notes == (
+        "class a: pods have at most 4 of nvidia.com/gpu, as the largest node of their queue",
+    )
 
 
 def test_a_topology_level_by_label_or_by_place():
@@ -341,6 +346,48 @@ def test_jobs_larger_than_the_cluster_allows_are_not_drawn():
         ArrivalsError, match=r"class a: its smallest job asks for 8 of nvidia.com/gpu, more than the 0\.64"
     ):
         generate(mix(text.replace("0.25", "0.01")), SITE, 1)
+
+
+LIMITED = (
+    "largest: 1\nclasses:\n  - {name: a, jobs: 900, arrival: start, job-gpus: {2: 1, 16: 1, 32: 1}, duration: 1h}\n"
+    "  - {name: b, jobs: 9, arrival: start, gpus: 8, duration: 1h}\n"
+)
+
+
+def test_what_a_queue_could_never_hold_is_not_sent_there():
+    doors = (DOORS[0]._replace(most=64, per_host=8), DOORS[1]._replace(most=20, per_host=4))
+    made = generate(mix(LIMITED), Site(doors, 64), 1)
+    sizes = {(j.namespace, units(j)) for j in made.jobs if j.klass == "a"}
+    assert sizes == {("team-a", 2), ("team-a", 16), ("team-a", 32), ("team-b", 2), ("team-b", 16)}
+    assert {j.namespace for j in made.jobs if j.klass == "b"} == {"team-a"}  # no node of b has 8
+    assert made.notes == (
+        "class a: sizes that they could never hold are not drawn for team-b/train",
+        "class a: pods have at most 4 of nvidia.com/gpu, as the largest node of their queue",
+        "class b: nothing of it goes to team-b/train, which could hold no size of it",
+    )
+
+
+def test_without_that_limit_what_can_not_run_is_sent_all_the_same():
+    """A mix of one's own may want to see what becomes of it."""
+    doors = (DOORS[0]._replace(most=64, per_host=8), DOORS[1]._replace(most=20, per_host=4))
+    made = generate(mix(LIMITED.replace("largest: 1\n", "")), Site(doors, 64), 1)
+    assert ("team-b", 32) in {(j.namespace, units(j)) for j in made.jobs}
+    assert "team-b" in {j.namespace for j in made.jobs if j.klass == "b"}
+
+
+def test_a_load_counts_what_each_queue_is_really_sent():
+    text = "largest: 1\nload: 0.8\nclasses:\n  - {name: a, share: 1, gpus: {1: 1, 16: 1}, duration: 1h}\n"
+    doors = (DOORS[0]._replace(most=48, per_host=16), DOORS[1]._replace(most=8, per_host=8))
+    found = generate(mix(text), Site(doors, 64), 1, horizon=WEEK).jobs
+    assert sum(units(j) * j.duration for j in found) / (64 * WEEK) == pytest.approx(0.8, rel=0.05)
+
+
+def test_a_class_that_fits_nowhere_is_told():
+    doors = tuple(d._replace(most=1) for d in DOORS)
+    with pytest.raises(
+        ArrivalsError, match="class a: no queue of it could ever hold its smallest job with 2 of nvidia"
+    ):
+        generate(mix(LIMITED), Site(doors, 64), 1)
 
 
 def test_assumptions_are_notes():

@@ -160,7 +160,8 @@ def test_an_order_of_arrival_that_would_not_end_is_refused():
 
 
 def test_jobs_are_counted_while_they_are_made(monkeypatch):
-    monkeypatch.setattr("policycheck.simulate.generate.MOST_JOBS", 1000)
+    for module in ("generate", "layout"):
+        monkeypatch.setattr(f"policycheck.simulate.{module}.MOST_JOBS", 1000)
     text = (
         HEAD
         + WAVES
