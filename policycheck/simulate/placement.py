@@ -52,6 +52,7 @@ class Ground:
         "_origin",
         "_sums",
         "_t",
+        "_totals",
         "closed",
         "columns",
         "epoch",
@@ -89,6 +90,7 @@ class Ground:
         self.epoch = 0
         self.notes = (*notes, *unknown(records))
         self._sums: dict[str, tuple[list[int], list[int]]] = {}
+        self._totals: dict[str, int] = {}
 
     def _first(self, node: Node, cards: Devices, plain: Mapping[str, str]) -> State:
         offered = frozenset(name for card in cards for name in offers(card.kind))
@@ -271,11 +273,13 @@ class Ground:
     def close(self, n: int) -> None:
         """The node is lost; what is on it stays there until it is given back."""
         self.closed[n] = True
+        self._totals = {}
         self.log.append(n)
 
     def open(self, n: int) -> None:
         """The node is usable, again or (a machine that an elastic pool adds) from now on."""
         self.closed[n] = False
+        self._totals = {}
         self._absent.discard(n)
         self.log.append(n)
 
@@ -326,11 +330,14 @@ class Ground:
 
     def total(self, resource: str) -> int:
         """What usable nodes have of ``resource``, net of what was committed from the start."""
-        return sum(
-            self._left(self._origin[n], resource)
-            for n, node in enumerate(self.nodes)
-            if not self.closed[n] and not node.unschedulable
-        )
+        found = self._totals.get(resource)
+        if found is None:
+            found = self._totals[resource] = sum(
+                self._left(self._origin[n], resource)
+                for n, node in enumerate(self.nodes)
+                if not self.closed[n] and not node.unschedulable
+            )
+        return found
 
     def unused(self, resource: str) -> int:
         """What of ``total`` nobody uses. Follows the log, so that asking often is cheap."""
@@ -355,5 +362,5 @@ class Ground:
             setattr(made, name, getattr(self, name))
         made.state, made.closed = list(self.state), list(self.closed)
         made._absent = set(self._absent)  # noqa: SLF001 - of one's own copy
-        made.log, made._sums = [], {}  # noqa: SLF001 - the same
+        made.log, made._sums, made._totals = [], {}, {}  # noqa: SLF001 - the same
         return made

@@ -34,10 +34,12 @@ from policycheck.systems.core.scheduler.order import (
     UNSCHEDULABLE,
     Line,
     Priorities,
+    Queue,
     sets_of,
 )
 from policycheck.systems.core.scheduler.placer import NodePlacer
 from policycheck.systems.core.scheduler.preempt import Preemption, Preemptor
+from policycheck.systems.core.scheduler.shape import Shape
 
 Version = tuple[int, int]
 
@@ -77,7 +79,8 @@ class FirstComeAdmitter:
         self._preemptor = Preemptor(placer, self._priority_of)
         self._jobs: dict[str, Job] = {}
         self._lines: dict[str, Line] = {}
-        self._waiting: dict[str, None] = {}
+        self._kinds: dict[str, object] = {}  # jobs of one kind are decided alike
+        self._waiting = Queue()
         self._let_in: dict[str, None] = {}
         self._going: set[str] = set()  # victims that have not stopped yet
         self._gone: set[str] = set()  # given up
@@ -98,8 +101,21 @@ class FirstComeAdmitter:
         for number, job in jobs:
             self._jobs[job.id] = job
             self._lines[job.id] = Line(self._priorities.highest(job), job.submit, number)
-            self._waiting[job.id] = None
+            self._wait(job)
         return [Entry(self._queue_of(job), self.amount(job)) for _, job in jobs]
+
+    def _wait(self, job: Job) -> None:
+        kind = self._kinds.get(job.id)
+        if kind is None:
+            preempts = tuple(self._priorities.preempts(spec) for spec in job.pod_sets)
+            priorities = tuple(self._priorities.of(job, spec) for spec in job.pod_sets)
+            kind = tuple(shape.key for shape in self._shapes(job)), preempts, priorities
+            self._kinds[job.id] = kind
+        self._waiting.add(job.id, kind, self._lines[job.id].key)
+
+    def _shapes(self, job: Job) -> list[Shape]:
+        of = self._placer.shapes.of
+        return [of(spec, job.namespace, job.models, job.milli) for spec in job.pod_sets]
 
     def settle(self, ids: Sequence[str], now: int) -> None:  # noqa: ARG002 - protocol
         """Evicted jobs have stopped; those that were not given up wait again."""
@@ -107,35 +123,30 @@ class FirstComeAdmitter:
             self._going.discard(name)
             self._let_in.pop(name, None)
             if name not in self._gone:
-                self._waiting[name] = None
+                self._wait(self._jobs[name])
 
     def finish(self, ids: Sequence[str], now: int) -> None:  # noqa: ARG002 - protocol
         """Jobs are done."""
         for name in ids:
             self._going.discard(name)
             self._let_in.pop(name, None)
-            del self._jobs[name], self._lines[name]
+            del self._jobs[name], self._lines[name], self._kinds[name]
 
     # -- cycles -------------------------------------------------------------------------------------
 
     def has_work(self) -> bool:
         """Whether any job waits that was not looked at since nodes changed."""
-        return self._seen != self._version() and (bool(self._waiting) or self._preempting)
+        return self._seen != self._version() and (len(self._waiting) > 0 or self._preempting)
 
     def _version(self) -> tuple[Version, int]:
         return self._placer.ground.version, len(self._waiting)
 
     def cycle(self, now: int) -> Sequence[Decision]:  # noqa: ARG002 - the protocol's; order is all that counts
         """Let in whose pods find a node, one job after the other; then see who may take room from others."""
-        tried: list[str] = []
-        found: list[Decision] = []
-        for name in sorted(self._waiting, key=lambda one: self._lines[one].key):
-            self.nominations += 1
-            if self._finds(name):
-                tried.append(name)
-                found.append(self._reserve(name))
-        for name in reversed(tried):
+        finding = self._waiting.walk(self._finds)
+        for name in reversed(finding):
             self._placer.free(name)
+        found = [self._reserve(name) for name in finding]
         self._seen = self._version()
         if self._preempting and not found and not self._going:
             found += self._take()
@@ -143,6 +154,7 @@ class FirstComeAdmitter:
 
     def _finds(self, name: str) -> bool:
         """Whether any pod of the job finds a node; it stays there until the end of the cycle."""
+        self.nominations += 1
         self._placer.wait(name, sets_of(self._jobs[name]), mixed(self._lines[name].number))
         if self._placer.fill(name) is not None:
             return True
@@ -151,7 +163,7 @@ class FirstComeAdmitter:
 
     def _reserve(self, name: str) -> Decision:
         job = self._jobs[name]
-        self._waiting.pop(name, None)
+        self._waiting.drop(name)
         self._let_in[name] = None
         sets = tuple(
             SetGrant(spec.name, spec.pods, {}, {r: n * spec.pods for r, n in sorted(spec.requests.items())})
@@ -165,11 +177,13 @@ class FirstComeAdmitter:
 
     def _take(self) -> list[Decision]:
         """The first job in order, let in or not, whose pods wait and may take room from others."""
-        short = [
-            name for name in self._let_in if name in self._placer.held and self._placer.held[name].waiting
-        ]
-        for name in sorted((*short, *self._waiting), key=lambda one: self._lines[one].key):
-            found = self._room_for(name)
+        short = [name for name in self._placer.short if name in self._let_in]
+        asked: set[object] = set()
+        for name in sorted((*short, *self._waiting.heads()), key=lambda one: self._lines[one].key):
+            missing = self._missing(name)
+            kind = self._kinds[name], missing
+            found = None if kind in asked else self._room_for(name, missing)
+            asked.add(kind)
             if found is None:
                 continue
             job = self._jobs[name]
@@ -184,15 +198,22 @@ class FirstComeAdmitter:
             ]
         return []
 
-    def _room_for(self, name: str) -> Preemption | None:
-        job = self._jobs[name]
+    def _missing(self, name: str) -> tuple[int, ...]:
+        """The podsets of which pods wait."""
         held = self._placer.held.get(name)
-        for index, spec in enumerate(job.pod_sets):
-            on = len(held.parts[index].on) if held is not None else 0
-            if on >= spec.pods or not self._priorities.preempts(spec):
+        if held is None:
+            return tuple(range(len(self._jobs[name].pod_sets)))
+        return tuple(n for n, part in enumerate(held.parts) if len(part.on) < part.set.pods)
+
+    def _room_for(self, name: str, missing: Sequence[int]) -> Preemption | None:
+        """Room for one of the pods that wait."""
+        job = self._jobs[name]
+        shapes = self._shapes(job)
+        for n in missing:
+            spec = job.pod_sets[n]
+            if not spec.pods or not self._priorities.preempts(spec):
                 continue
-            shape = self._placer.shapes.of(spec, job.namespace, job.models, job.milli)
-            found = self._preemptor.find(shape, self._priorities.of(job, spec))
+            found = self._preemptor.find(shapes[n], self._priorities.of(job, spec))
             if found is not None:
                 return found
         return None
@@ -222,7 +243,7 @@ class FirstComeAdmitter:
     def give_up(self, name: str, cause: str, now: int) -> Sequence[Turn]:  # noqa: ARG002 - protocol
         """The job is stopped for good."""
         self._gone.add(name)
-        self._waiting.pop(name, None)
+        self._waiting.drop(name)
         return (Turn(name, GIVES_UP, cause),)
 
     def node(self, name: str, now: int, *, up: bool) -> Sequence[Turn]:  # noqa: ARG002 - protocol

@@ -128,14 +128,21 @@ class FirstCome:
         return self._seen != self._version() or not self._tried.issuperset(self._waiting)
 
     def cycle(self, now: int) -> Sequence[Decision]:  # noqa: ARG002 - the protocol's; order is all that counts
-        """Look at every job with pods that wait, in order."""
+        """Look at every job with pods that wait, in order. Of jobs that find no room alike, the first is told."""
         found = []
+        hopeless: set[object] = (
+            set()
+        )  # within a cycle pods only come: who is like one that found no room, finds none
         for name in sorted(self._waiting, key=lambda one: self._lines[one].key):
+            held = self.placer.held[name]
+            missing = {part.shape.key for part in held.parts if len(part.on) < part.set.pods}
+            if missing <= hopeless:
+                continue
             placed = self.placer.fill(name)
             job = self.jobs[name]
             if placed is not None:
                 found.append(self._decision(job, RESERVED))
-            if not self.placer.held[name].waiting:
+            if not held.waiting:
                 del self._waiting[name]
                 continue
             taken = self._take(job) if self._preempting else ()
@@ -143,6 +150,7 @@ class FirstCome:
                 found.append(self._decision(job, PREEMPTING, taken))
             elif placed is None:
                 found.append(self._decision(job, WAITING))
+                hopeless |= missing if not self._preempting else set()
         self._tried = set(self._waiting)
         self._seen = self._version()
         return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from policycheck.model.workload import PodSet, PriorityClass
@@ -44,6 +46,9 @@ class Priorities:
         return max((self.of(job, spec) for spec in job.pod_sets), default=job.priority)
 
 
+Place = tuple[int, int, int]
+
+
 class Line(NamedTuple):
     """A job's place in line: higher priority first, then the earlier one, then as they were offered."""
 
@@ -52,9 +57,63 @@ class Line(NamedTuple):
     number: int
 
     @property
-    def key(self) -> tuple[int, int, int]:
+    def key(self) -> Place:
         """Ascending."""
         return -self.priority, self.submit, self.number
+
+
+class Queue:
+    """Jobs in line, by kind: jobs of one kind are decided alike, so that when one finds no room none does."""
+
+    __slots__ = ("_kinds", "_of")
+
+    def __init__(self) -> None:
+        self._kinds: dict[object, list[tuple[Place, str]]] = {}
+        self._of: dict[str, tuple[object, Place]] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def add(self, name: str, kind: object, place: Place) -> None:
+        """The job stands in line, once."""
+        if name not in self._of:
+            self._of[name] = kind, place
+            insort(self._kinds.setdefault(kind, []), (place, name))
+
+    def drop(self, name: str) -> None:
+        """The job stands in line no more, if it did."""
+        kind, place = self._of.pop(name, (None, None))
+        if place is None:
+            return
+        there = self._kinds[kind]
+        del there[bisect_left(there, (place, name))]
+        if not there:
+            del self._kinds[kind]
+
+    def walk(self, finds: Callable[[str], bool]) -> list[str]:
+        """Ask for every job in line, in order, whether it ``finds`` room; those that do, still in line. Once one
+        does not, none of its kind is asked any more.
+        """
+        heads = [(there[0], n, there, 0) for n, there in enumerate(self._kinds.values())]
+        heapify(heads)
+        found = []
+        while heads:
+            (_, name), n, there, at = heappop(heads)
+            if finds(name):
+                found.append(name)
+                if at + 1 < len(there):
+                    heappush(heads, (there[at + 1], n, there, at + 1))
+        return found
+
+    def heads(self) -> list[str]:
+        """The first of each kind, in order."""
+        return [name for _, name in sorted(there[0] for there in self._kinds.values())]
 
 
 def sets_of(job: Job) -> list[Set]:

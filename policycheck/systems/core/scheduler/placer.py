@@ -85,7 +85,7 @@ class NodePlacer:
     for one that is placed twice.
     """
 
-    __slots__ = ("_measure", "_turn", "choose", "crowd", "ground", "held", "shapes")
+    __slots__ = ("_measure", "_turn", "choose", "crowd", "ground", "held", "shapes", "short")
 
     def __init__(
         self,
@@ -102,6 +102,7 @@ class NodePlacer:
         self.choose = Chooser(self.ground, self.crowd, profile)
         self.shapes = Shapes(self.ground)
         self.held: dict[str, Held] = {}
+        self.short: dict[str, None] = {}  # jobs with pods that wait
         self._measure = measure
         self._turn = 0
 
@@ -117,7 +118,7 @@ class NodePlacer:
     ) -> Placed:
         """Place what can be placed; ``together``: all pods or none. ``tie`` decides instead of ``draw``."""
         held = self.wait(job, sets, draw, together=together)
-        self._go_on(held, tie or Draw(draw).below)
+        self._go_on(job, held, tie or Draw(draw).below)
         return self._placed(held)
 
     def wait(self, job: str, sets: Sequence[Set], draw: int, *, together: bool = False) -> Held:
@@ -127,6 +128,7 @@ class NodePlacer:
         namespace = job.partition("/")[0]
         parts = [Pods(s, self.shapes.of(s.spec, namespace, s.models, s.milli)) for s in sets]
         held = self.held[job] = Held(parts, draw, together=together)
+        self.short[job] = None
         return held
 
     def fill(self, job: str) -> Placed | None:
@@ -134,7 +136,7 @@ class NodePlacer:
         held = self._of(job)
         before = held.running
         if held.waiting:
-            self._go_on(held, Draw(mixed(held.draw) + before).below)
+            self._go_on(job, held, Draw(mixed(held.draw) + before).below)
         return self._placed(held) if held.running > before else None
 
     def free(self, job: str) -> None:
@@ -144,6 +146,7 @@ class NodePlacer:
             while part.on:
                 self.leave(part, len(part.on) - 1)
         del self.held[job]
+        self.short.pop(job, None)
 
     def _of(self, job: str) -> Held:
         found = self.held.get(job)
@@ -151,7 +154,7 @@ class NodePlacer:
             raise ValueError(f"{job} is not placed here; {len(self.held)} jobs are")
         return found
 
-    def _go_on(self, held: Held, tie: Tie) -> None:
+    def _go_on(self, job: str, held: Held, tie: Tie) -> None:
         """Place what waits; with ``together`` take it all back when anything still does."""
         before = [len(part.on) for part in held.parts]
         for part in held.parts:
@@ -164,6 +167,8 @@ class NodePlacer:
             if part.refused is not None and held.together:
                 self._take_back(held, before, self.choose.refusal(part.refused))
                 return
+        if not held.waiting:
+            self.short.pop(job, None)
 
     def _take_back(self, held: Held, before: Sequence[int], why: str) -> None:
         for part, kept in zip(held.parts, before, strict=True):
@@ -274,6 +279,7 @@ class NodePlacer:
         made.ground, made.crowd = self.ground.fork(), self.crowd.fork()
         made.choose = Chooser(made.ground, made.crowd, self.choose.profile)
         made.shapes = self.shapes.on(made.ground)
+        made.short = dict(self.short)
         made.held = {
             job: Held([part.copy() for part in held.parts], held.draw, together=held.together)
             for job, held in self.held.items()

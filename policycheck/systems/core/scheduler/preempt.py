@@ -167,3 +167,4 @@ def evict(placer: NodePlacer, victims: Iterable[Victim]) -> None:
         for at in range(len(part.on) - 1, -1, -1):
             if part.on[at].turn in gone:
                 placer.leave(part, at)
+                placer.short[job] = None
