@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from policycheck.systems.kueue.scheduler.counts import Counts, Profile, roll
+from policycheck.systems.kueue.scheduler.counts import Counts, Profile, add_up, roll
 from policycheck.systems.kueue.scheduler.deal import Deal
 from policycheck.systems.kueue.scheduler.domains import Domains
 from policycheck.systems.kueue.scheduler.wish import Wish
@@ -152,18 +152,29 @@ class _Task:
     def _prune(self, counts: Counts, among: range, threshold: int) -> Counts:
         """A copy in which domains that cannot reach the threshold hold nothing."""
         pruned, level = counts.copy(), self._wish.level
-        changed = bool(self._wish.inner) or counts.led
+        changed: list[int] = []
         for domain in among:
             low, high = self._domains.kids[domain]
-            if not counts.led and low < high and min(counts.slices[low:high]) >= threshold:
-                continue
-            changed = True
-            for kid in range(low, high):
+            if counts.led:
+                weak: Sequence[int] = range(low, high)
+            else:
+                held = counts.slices[low:high]
+                weak = (
+                    ()
+                    if held and min(held) >= threshold
+                    else [low + k for k, n in enumerate(held) if n < threshold]
+                )
+            for kid in weak:
                 self._cut(pruned, kid, threshold, level + 1)
-        if among and changed:
+            if weak:
+                changed.append(domain)
+        if counts.single and level == len(self._domains.levels) - 2:
+            add_up(self._domains, pruned, changed, 1)
+        elif among and (changed or self._wish.inner):
             roll(self._domains, pruned, self._wish, among[0], among[-1] + 1, level, {})
         for domain in among:
-            self._cut(pruned, domain, threshold, level)
+            if counts.led or pruned.slices[domain] < threshold:
+                self._cut(pruned, domain, threshold, level)
         return pruned
 
     def _cut(self, counts: Counts, domain: int, threshold: int, level: int) -> None:
