@@ -85,7 +85,13 @@ def written(cluster: Cluster, seed: int, usual: Usual = Usual()) -> Written:  # 
             )
     if problems:
         raise ArrivalsError(problems)
-    return Written(tuple(sorted(jobs, key=lambda j: (j.submit, j.id))), tuple(_notes(assumed, left, usual)))
+    crons = [w.id for w in workloads if _kind(w) == "CronJob" and EVERY not in w.annotations]
+    notes = (*_notes(assumed, left, usual), *_unscheduled(() if usual.services_only else crons))
+    return Written(tuple(sorted(jobs, key=lambda j: (j.submit, j.id))), notes)
+
+
+def _kind(workload: KueueWorkload) -> str:
+    return workload.owners[0][0] if workload.owners else "Workload"
 
 
 def _nature(workload: KueueWorkload, kube: object) -> str:
@@ -151,7 +157,7 @@ def _time(workload: KueueWorkload, nature: str, said: _Annotations, usual: Usual
 
 
 def _matches(match: Match, workload: KueueWorkload) -> bool:
-    kind = workload.owners[0][0] if workload.owners else "Workload"
+    kind = _kind(workload)
     names = (workload.queue, f"{workload.namespace}/{workload.queue}")
     return (
         all(workload.labels.get(key) == value for key, value in match.labels.items())
@@ -164,7 +170,7 @@ def _jobs(workload: KueueWorkload, nature: str, time: _Time, said: _Annotations,
     """One job for each copy. Of workloads that exist already the older one is a ms earlier."""
     start, every = said.period(SUBMIT), said.period(EVERY) or 0
     first = rank if start is None else start
-    kind = workload.owners[0][0] if workload.owners else "Workload"
+    kind = _kind(workload)
     for copy in range(said.copies()):
         yield Job(
             f"{workload.id}.{copy}" if copy else workload.id,
@@ -185,11 +191,23 @@ def _jobs(workload: KueueWorkload, nature: str, time: _Time, said: _Annotations,
         )
 
 
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _unscheduled(crons: Sequence[str]) -> Iterator[str]:
+    if crons:
+        yield (
+            f"{_listed(crons)}: schedules are not simulated, it comes once; annotations {COPIES} and {EVERY} say how "
+            "often and when"
+        )
+
+
 def _notes(assumed: Sequence[str], left: int, usual: Usual) -> Iterator[str]:
     if assumed:
-        more = f" and {len(assumed) - _SHOWN} more" if len(assumed) > _SHOWN else ""
         yield (
-            f"{', '.join(assumed[:_SHOWN])}{more}: no run time is given, {show(usual.duration)} is assumed "
+            f"{_listed(assumed)}: no run time is given, {show(usual.duration)} is assumed "
             f"(annotation {DURATION}: 4h, or a class of a mix with 'match')"
         )
     if left:

@@ -162,6 +162,41 @@ def test_all_annotations_that_can_not_be_read_are_told():
     assert len(error.value.problems) == 3
 
 
+CRON = """---
+apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: nightly
+  namespace: vision
+spec:
+  schedule: "0 2 * * *"
+  jobTemplate:
+    metadata:
+      labels: {kueue.x-k8s.io/queue-name: train}
+      annotations: {policycheck.dev/duration: 2hMORE}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: c, image: i, resources: {requests: {nvidia.com/gpu: 8}, limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+def test_a_schedule_is_not_simulated_and_that_is_said():
+    found = made(CRON.replace("MORE", ""))
+    assert [(j.id, j.submit, j.klass) for j in found.jobs] == [("vision/cronjob-nightly", 0, "CronJob")]
+    assert found.notes == (
+        "vision/cronjob-nightly: schedules are not simulated, it comes once; annotations policycheck.dev/copies and policycheck.dev/every say how often and when",
+    )
+    every = made(
+        CRON.replace(
+            "MORE", ', policycheck.dev/copies: "7", policycheck.dev/submit: 2h, policycheck.dev/every: 1d'
+        )
+    )
+    assert [j.submit // HOUR for j in every.jobs] == [2, 26, 50, 74, 98, 122, 146]
+    assert every.notes == ()
+
+
 def test_services_run_for_ever():
     found = made(SERVE)
     assert [(j.id, j.nature, j.duration) for j in found.jobs] == [
