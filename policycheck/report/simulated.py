@@ -126,7 +126,8 @@ def _counts(jobs: Count) -> dict[str, Any]:
         "reserved": jobs.reserved,
         "started": jobs.started,
         "finished": jobs.finished,
-        "holding": jobs.running,
+        "running": jobs.running,
+        "holding": jobs.holding,
         "pending": jobs.pending,
         "refused": jobs.refused,
     }
@@ -347,6 +348,7 @@ def stuck(job: Stuck, book: Book) -> dict[str, Any]:
         "message": job.why or None,
         "requeues": job.requeues,
         "evictedBy": job.evicted_by or None,
+        "holdsQuota": job.holds,
         "starved": job.starved,
         "overtakenBy": job.overtaken or None,
     }

@@ -30,10 +30,12 @@ What has no subject is null, and ``unknown`` says why under the place of the val
      "events": [{"time", "event", "workload", "detail"}], "names": {PLACE: NAME}}
 
 COUNTS are ``submitted``, ``reserved`` (ever had quota), ``started`` (ever admitted), ``finished``,
-``holding``, ``pending``, ``refused``. SPREAD is ``{"count", "p50", "p90", "p99", "max", "mean", "censored",
-"lowerBounds": [NAME]}``: nearest rank over all jobs, those without an end with the time that they have
-reached; percentiles that a later end could raise are named. STRETCH is SPREAD with ``over5``, ``over10``
-and ``worst``, the first of those beyond 5. ``events`` only when asked for. Several scopes are
+``running`` (admitted at the end), ``holding`` (those, and those with quota but not admitted), ``pending``,
+``refused``. SPREAD is ``{"count", "p50", "p90", "p99", "max", "mean", "censored", "lowerBounds": [NAME]}``:
+nearest rank over all jobs, those without an end with the time that they have reached; percentiles that a
+later end could raise are named. STRETCH is SPREAD with ``over5``, ``over10`` and ``worst``, the first of
+those beyond 5. STUCK is what waits at the end, longest first, with the reason and sentence of the system;
+``holdsQuota`` when it has quota that is of no use yet. ``events`` only when asked for. Several scopes are
 ``{"schemaVersion": 1, "scopes": [..]}``, each of this shape.
 """
 

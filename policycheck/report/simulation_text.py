@@ -108,6 +108,8 @@ def _jobs(found: Metrics) -> Iterable[str]:
     yield f"{jobs.finished:,} finished"
     if jobs.running:
         yield f"{jobs.running:,} running at the end"
+    if jobs.holding > jobs.running:
+        yield f"{jobs.holding - jobs.running:,} with quota but not admitted"
     if jobs.pending:
         yield f"{jobs.pending:,} waiting"
     if jobs.refused:
@@ -129,7 +131,7 @@ def _use(found: Metrics) -> str:
     cluster = found.cluster
     if cluster.allocated.value is None:
         return f"- ({cluster.allocated.why})"
-    of = " of all nominal quota" if cluster.basis == QUOTA else ""
+    of = " by nominal quota" if cluster.basis == QUOTA else ""
     text = f"{percent(cluster.allocated)} of {unit(found)}{of}"
     if not cluster.saturated.part:
         return f"{text}; demand never reached what was free: more was not to be had"
@@ -257,7 +259,7 @@ def _reasons(found: Metrics, reasons: Sequence[Reason], style: Style) -> list[st
     rows: list[str] = []
     for one in shown:
         worst = one.example
-        what = f"{one.jobs:,} {one.reason or 'no reason given'}"
+        what = f"{one.jobs:,} {one.reason or (_HELD_UP if one.holds else 'no reason given')}"
         asked = f"{amount(found, one.amount)} {unit(found)}"
         text = f"{what} ({asked}), the longest {worst.job}{_where(worst)} for {span(worst.waited)}"
         if worst.requeues and worst.evicted_by:
@@ -270,6 +272,9 @@ def _reasons(found: Metrics, reasons: Sequence[Reason], style: Style) -> list[st
     if len(shown) < len(reasons):
         rows.append(f"  and {plural(len(reasons) - len(shown), 'reason')} more (--verbose shows them)")
     return rows
+
+
+_HELD_UP = "with quota, not admitted: a check or a place on nodes is missing"
 
 
 def _where(job: Stuck) -> str:

@@ -17,7 +17,7 @@ from policycheck.simulate.passage import Passage, is_preemption, passages
 from policycheck.simulate.preemption import Preemption, Work, preemption, work
 from policycheck.simulate.quantile import Ratio, Spread
 from policycheck.simulate.series import ClusterUse, QueueUse, cluster_use, queue_use
-from policycheck.simulate.stuck import Held, held
+from policycheck.simulate.stuck import Held, held, is_held_up
 from policycheck.simulate.timeline import FINISHED, PENDING, REFUSED, RUNNING, QueueLine, Timeline
 from policycheck.simulate.topology import Topology, topology
 from policycheck.simulate.waits import (
@@ -34,13 +34,16 @@ from policycheck.simulate.waits import (
 
 
 class Count(NamedTuple):
-    """Jobs by where they are at the end. ``started``: admitted at least once; ``reserved``: had quota."""
+    """Jobs by where they are at the end. ``started``: admitted at least once; ``reserved``: had quota.
+    ``running`` are admitted, ``holding`` has those too that have quota and are not admitted.
+    """
 
     submitted: int
     reserved: int
     started: int
     finished: int
     running: int
+    holding: int
     pending: int
     refused: int
     services: int
@@ -195,6 +198,7 @@ def _count(some: Sequence[Passage]) -> Count:
         sum(bool(p.life.stays) for p in some),
         sum(p.started for p in some),
         states[FINISHED],
+        states[RUNNING] - sum(map(is_held_up, (p.life for p in some))),
         states[RUNNING],
         states[PENDING],
         states[REFUSED],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from policycheck.simulate.passage import FLOOR, Passage
-from policycheck.simulate.timeline import PENDING, REFUSED, Life, Timeline
+from policycheck.simulate.timeline import PENDING, REFUSED, RUNNING, Life, Timeline
 
 STARVED = 5  # times its own run time (of 10 s at least) that a job waits before it counts as starved
 _LAST = (2**63, 2**63, "")  # later, and of higher priority, than anything
@@ -34,6 +34,7 @@ class Stuck(NamedTuple):
     starved: bool
     overtaken: str
     evicted_by: str = ""  # why it last lost its quota, when it had some
+    holds: bool = False  # it has quota and is not admitted: a check or a place on nodes is missing
 
 
 class Starved(NamedTuple):
@@ -50,9 +51,10 @@ class Starved(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Jobs that wait for one reason. ``example`` is the one that waits longest."""
+    """Jobs that wait for one reason, with quota or without. ``example`` is the one that waits longest."""
 
     reason: str
+    holds: bool
     jobs: int
     amount: int
     example: Stuck
@@ -60,15 +62,15 @@ class Reason(NamedTuple):
 
 def by_reason(stuck: Iterable[Stuck]) -> tuple[Reason, ...]:
     """Grouped by reason, the one with most jobs first."""
-    found: dict[str, list[Stuck]] = {}
+    found: dict[tuple[str, bool], list[Stuck]] = {}
     for one in stuck:
-        found.setdefault(one.reason, []).append(one)
-    groups = [Reason(name, len(some), sum(s.amount for s in some), some[0]) for name, some in found.items()]
-    return tuple(sorted(groups, key=lambda group: (-group.jobs, group.reason)))
+        found.setdefault((one.reason, one.holds), []).append(one)
+    groups = [Reason(*key, len(some), sum(s.amount for s in some), some[0]) for key, some in found.items()]
+    return tuple(sorted(groups, key=lambda group: (-group.jobs, group.reason, group.holds)))
 
 
 class Held(NamedTuple):
-    """What did not go on: ``stuck`` waits at the end, ``refused`` never could; ``starved`` waited too long
+    """What did not go on: ``stuck`` waits at the end, with quota that is of no use yet or without any, ``refused`` never could; ``starved`` waited too long
     while others went ahead, whether it started in the end or not. The longest wait first.
     """
 
@@ -90,9 +92,9 @@ def held(timeline: Timeline, passages: Sequence[Passage]) -> Held:
             who = overtakers[life.queue].ahead_of(life.job.priority, since, until)
         if who:
             job = life.job
-            waits = life.state == PENDING
+            waits = life.state == PENDING or is_held_up(life)
             starved.append(Starved(job.id, life.queue, job.priority, since, waited, one.own, who, waits))
-        if life.state == PENDING:
+        if life.state == PENDING or is_held_up(life):
             stuck.append(_stuck(life, since, waited, who))
         elif life.state == REFUSED:
             refused.append(_stuck(life, since, waited, ""))
@@ -120,14 +122,21 @@ def _stuck(life: Life, since: int, waited: int, who: str) -> Stuck:
         life.requeues,
         bool(who),
         who,
-        life.stays[-1].ended_by if life.stays else "",
+        next((stay.ended_by for stay in reversed(life.stays) if stay.ended >= 0), ""),
+        is_held_up(life),
     )
+
+
+def is_held_up(life: Life) -> bool:
+    """Whether it has quota and is not admitted at the end."""
+    return life.state == RUNNING and bool(life.stays) and life.stays[-1].admitted < 0
 
 
 def _wait(life: Life, end: int) -> tuple[int, int]:
     """The wait that counts: the one that goes on at the end, else the first."""
-    if life.state == PENDING:
-        return (life.stays[-1].ended if life.stays else life.job.submit), end
+    if life.state == PENDING or is_held_up(life):
+        evicted = [stay.ended for stay in life.stays if stay.ended >= 0]
+        return (evicted[-1] if evicted else life.job.submit), end
     first = next((stay.admitted for stay in life.stays if stay.admitted >= 0), end)
     return life.job.submit, first
 

@@ -128,7 +128,7 @@ def test_time_scaled_scales_times_and_leaves_shares(some, queues, by):
 def test_parts_add_up(some, queues):
     found = measure(timeline(END, some, queues))
     jobs = found.jobs
-    assert jobs.submitted == jobs.finished + jobs.running + jobs.pending + jobs.refused
+    assert jobs.submitted == jobs.finished + jobs.holding + jobs.pending + jobs.refused
     assert sum(q.jobs.submitted for q in found.queues) + found.outside == jobs.submitted
     assert sum(g.jobs.submitted for g in found.priorities) == jobs.submitted
     assert found.waits.first.size == jobs.submitted - jobs.refused

@@ -141,6 +141,13 @@ def test_many_queues_show_those_that_are_worst_off():
     assert sum(row.startswith("q") for row in text(one, verbose=True).splitlines()) == 31
 
 
+def test_quota_without_admission_is_told_as_such():
+    one = life("a", 0, 9, stay(5, admitted=-1, ready=-1), state="running")
+    said = " ".join(text(result_of(timeline(60, [one], [line("a", step(0, 8))]))).split())
+    assert "1 with quota but not admitted" in said
+    assert "1 with quota, not admitted: a check or a place on nodes is missing (8 GPUs)" in said
+
+
 def test_nothing_arrived():
     said = text(result_of(timeline(60, [], QUEUES)))
     assert "Nothing arrived, so there is nothing to tell." in said

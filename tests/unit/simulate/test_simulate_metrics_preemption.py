@@ -146,6 +146,26 @@ def test_who_waits_at_the_end():
     assert found.starved == ()
 
 
+def test_who_has_quota_that_is_of_no_use_is_stuck_as_well():
+    held_up = life("a", 100, 10, stay(150, admitted=-1, ready=-1), state=RUNNING)
+    again = life(
+        "b",
+        0,
+        10,
+        stay(0, 5, ended_by="AdmissionCheck", admitted=-1, ready=-1),
+        stay(20, admitted=-1, ready=-1),
+        state=RUNNING,
+        requeues=1,
+    )
+    found = measure(timeline(1000, [held_up, again, life("c", 0, 2000, stay(0), state=RUNNING)]))
+    assert (found.jobs.running, found.jobs.holding) == (1, 3)
+    assert [(one.job, one.waited, one.holds, one.evicted_by) for one in found.held.stuck] == [
+        ("team/b", 995_000, True, "AdmissionCheck"),
+        ("team/a", 900_000, True, ""),
+    ]
+    assert by_reason(found.held.stuck)[0][:4] == ("", True, 2, 16)
+
+
 def starved(*others, priority=5, submit=0):
     waits = life("waits", submit, 20, state=PENDING, priority=priority)
     found = measure(timeline(1000, [waits, *others])).held

@@ -82,6 +82,7 @@ def test_two_of_three_times_are_exact_when_the_last_is_open():
         "started": 2,
         "finished": 1,
         "running": 1,
+        "holding": 1,
         "pending": 0,
         "refused": 0,
         "services": 0,
