@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str], None]  # told what is going on, for people who wait
 TIME_UP = "not tried: time was up"
-SCENARIOS, SEED = 100, 1
+SCENARIOS, SEED = 50, 1
 
 
 class Options(NamedTuple):

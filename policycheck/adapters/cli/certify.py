@@ -19,7 +19,7 @@ from policycheck.adapters.cli import common
     "--budget",
     type=click.IntRange(0, 1_000_000),
     metavar="SCENARIOS",
-    help="Random scenarios a verdict, beside those that are made for it; 100 unless said.",
+    help="Random scenarios a verdict, beside those that are made for it; 50 unless said.",
 )
 @click.option(
     "--timeout",

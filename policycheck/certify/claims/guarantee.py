@@ -61,7 +61,9 @@ def _part(bench: Bench, team: TeamPromise, queue: str, wanted: Mapping[str, int]
     own: dict[str, int] = {}
     own_shapes = shapes_of(arena, team, queue)
     at = min((shape.priority for shape in own_shapes), default=0)
-    shapes = [*own_shapes, *(one._replace(priority=at) for one in _plain(arena, queue))]
+    # What a team was promised it runs is all that it asks for; what is declared is only what it runs today.
+    others = [] if team.shapes else _plain(arena, queue)
+    shapes = [*own_shapes, *(one._replace(priority=at) for one in others)]
     weak = []
     for (flavor, resource), nominal in arena.nominal(queue).items():
         own[resource] = own.get(resource, 0) + nominal

@@ -21,7 +21,10 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # 
     bench = Bench(NAME, arena, promises)
     found = []
     for team in promises.teams:
-        several = [(q, s) for q, s in gangs(arena, team) if _nodes(arena, s) > 1]
+        # Replicas of a service do not wait for one another.
+        serving = promises.protection.serving
+        mine = [(q, s) for q, s in gangs(arena, team) if s.priority_class not in serving]
+        several = [(q, s) for q, s in mine if _nodes(arena, s) > 1]
         if several:
             found.append(_topology(bench, team, several))
     return found or [bench.nothing("no team runs gangs that need several nodes")]
