@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policycheck.model.placement import PodAffinity, PodTerm, Requirement, Selector, Taint
+from policycheck.simulate.draw import stream
 from policycheck.systems.core.scheduler.preempt import Preemptor, evict, preempt
 
 HOST = "kubernetes.io/hostname"
@@ -116,19 +117,47 @@ def test_nothing_changes_until_the_victims_go(placer, node, pods):
     assert one.unused(GPU) == 4
 
 
-def test_hopeless_shapes_are_asked_once_a_state(placer, node, pods, monkeypatch):
-    one = placer(node("a", gpus=1))
-    one.place("t/x-9", [pods(gpus=1)], 0)
+def test_nodes_are_looked_at_again_only_when_they_changed(placer, node, pods, monkeypatch):
+    from policycheck.systems.core.scheduler import preempt as module
+
+    one = placer(*(node(f"n{i}", gpus=2) for i in range(6)))
+    for n in range(6):
+        one.place(f"t/x{n}-{n % 3}", [pods(2, gpus=1, **on(f"n{n}"))], 0)
+    looked = []
+    plain = module._lower
+    monkeypatch.setattr(module, "_lower", lambda *a: looked.append(a[1]) or plain(*a))
     asked = Preemptor(one, priority_of)
-    calls = []
-    monkeypatch.setattr(
-        "policycheck.systems.core.scheduler.preempt.preempt",
-        lambda *a, **k: calls.append(1) or preempt(*a, **k),
-    )
-    shape = shape_of(one, pods(gpus=1))
-    assert [asked.find(shape, 5) for _ in range(3)] == [None] * 3
-    assert len(calls) == 1
-    assert asked.find(shape, 10) is not None
-    one.place("t/y-1", [pods()], 0)
-    asked.find(shape, 5)
-    assert len(calls) == 3
+    shape = shape_of(one, pods(gpus=2))
+    first = asked.find(shape, 2)
+    assert looked == list(range(6))
+    assert asked.find(shape, 2) == first
+    assert len(looked) == 6
+    evict(one, first.victims)
+    one.place("t/y-9", [pods(gpus=2, **on(first.node))], 0)
+    second = asked.find(shape, 2)
+    assert len(looked) == 7
+    assert second == preempt(one, shape, 2, priority_of)
+    assert second.node != first.node
+    one.down(second.node)
+    assert asked.find(shape, 2) == preempt(one, shape, 2, priority_of)
+
+
+def test_the_kept_answers_equal_those_worked_out_anew(placer, node, pods, monkeypatch):
+    monkeypatch.setattr("policycheck.simulate.placement._MOST_STATES", 30)
+    one = placer(*(node(f"n{i}", gpus=4) for i in range(5)))
+    asked = Preemptor(one, priority_of)
+    draw = stream(5, "preempt")
+    kinds = [pods(gpus=1), pods(2, gpus=2), pods(gpus=3), pods(gpus=1, milli=400)]
+    found = 0
+    for n in range(120):
+        if n % 5 == 4 and one.held:
+            one.free(sorted(one.held)[draw.below(len(one.held))])
+        one.place(f"t/{n}-{draw.below(4)}", [kinds[draw.below(4)]], n)
+        shape, priority = shape_of(one, kinds[draw.below(4)]), draw.below(5)
+        kept = asked.find(shape, priority)
+        assert kept == preempt(one, shape, priority, priority_of)
+        found += kept is not None
+        if kept is not None and n % 3 == 0:
+            evict(one, kept.victims)
+    assert found > 20
+    assert one.ground.epoch > 0

@@ -46,9 +46,10 @@ class Pods:
     no room; ``why`` says it where nodes are no more as they were then.
     """
 
-    __slots__ = ("on", "refused", "set", "shape", "why")
+    __slots__ = ("index", "job", "on", "refused", "set", "shape", "why")
 
-    def __init__(self, given: Set, shape: Shape) -> None:
+    def __init__(self, job: str, index: int, given: Set, shape: Shape) -> None:
+        self.job, self.index = job, index
         self.set, self.shape = given, shape
         self.on: list[Spot] = []
         self.refused: Shape | None = None
@@ -56,7 +57,7 @@ class Pods:
 
     def copy(self) -> Pods:
         """An independent copy."""
-        made = Pods(self.set, self.shape)
+        made = Pods(self.job, self.index, self.set, self.shape)
         made.on, made.refused, made.why = list(self.on), self.refused, self.why
         return made
 
@@ -85,7 +86,7 @@ class NodePlacer:
     for one that is placed twice.
     """
 
-    __slots__ = ("_measure", "_turn", "choose", "crowd", "ground", "held", "shapes", "short")
+    __slots__ = ("_measure", "_turn", "choose", "crowd", "ground", "held", "shapes", "short", "there")
 
     def __init__(
         self,
@@ -103,6 +104,8 @@ class NodePlacer:
         self.shapes = Shapes(self.ground)
         self.held: dict[str, Held] = {}
         self.short: dict[str, None] = {}  # jobs with pods that wait
+        # Pods by node, by turn: the job, which of its podsets, and the spot.
+        self.there: list[dict[int, tuple[str, int, Spot]]] = [{} for _ in self.ground.nodes]
         self._measure = measure
         self._turn = 0
 
@@ -126,7 +129,10 @@ class NodePlacer:
         if job in self.held:
             raise ValueError(f"{job} is placed already; free it first")
         namespace = job.partition("/")[0]
-        parts = [Pods(s, self.shapes.of(s.spec, namespace, s.models, s.milli)) for s in sets]
+        parts = [
+            Pods(job, n, one, self.shapes.of(one.spec, namespace, one.models, one.milli))
+            for n, one in enumerate(sets)
+        ]
         held = self.held[job] = Held(parts, draw, together=together)
         self.short[job] = None
         return held
@@ -209,11 +215,14 @@ class NodePlacer:
             raise ValueError(f"{self.ground.nodes[n].name} has no room for a pod that was sent there")
         self.crowd.count(shape.kind, n, 1)
         self._turn += 1
-        part.on.append(Spot(n, shape, taken, self._turn))
+        spot = Spot(n, shape, taken, self._turn)
+        part.on.append(spot)
+        self.there[n][self._turn] = part.job, part.index, spot
 
     def leave(self, part: Pods, at: int) -> None:
         """Take the pod at a position of ``part.on`` off its node."""
         spot = part.on.pop(at)
+        del self.there[spot.node][spot.turn]
         self.ground.back(spot.node, spot.shape.load, spot.taken)
         self.crowd.count(spot.shape.kind, spot.node, -1)
 
@@ -223,11 +232,7 @@ class NodePlacer:
         """The node is lost: the jobs with pods on it, sorted, which still have to be freed."""
         n = self._node(node)
         self.ground.close(n)
-        return sorted(
-            job
-            for job, held in self.held.items()
-            if any(spot.node == n for part in held.parts for spot in part.on)
-        )
+        return sorted({job for job, _, _ in self.there[n].values()})
 
     def up(self, node: str) -> None:
         """The node is usable again, or from now on when an elastic pool adds it."""
@@ -280,6 +285,7 @@ class NodePlacer:
         made.choose = Chooser(made.ground, made.crowd, self.choose.profile)
         made.shapes = self.shapes.on(made.ground)
         made.short = dict(self.short)
+        made.there = [dict(pods) for pods in self.there]
         made.held = {
             job: Held([part.copy() for part in held.parts], held.draw, together=held.together)
             for job, held in self.held.items()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from policycheck.model.workload import PodSet
+from policycheck.simulate.placement import Ground
 from policycheck.systems.core.scheduler.crowd import Kind
 from policycheck.systems.core.scheduler.placer import NodePlacer, Pods, Spot
 from policycheck.systems.core.scheduler.shape import Shape
@@ -24,6 +25,7 @@ from policycheck.systems.core.scheduler.social import barriers
 
 # The priority of a job's pods.
 PriorityOf = Callable[[str, PodSet], int]
+_MOST_BOOKS = 64
 
 
 class Victim(NamedTuple):
@@ -47,6 +49,17 @@ class Preemption(NamedTuple):
         return tuple(sorted({v.job for v in self.victims}))
 
 
+Cost = tuple[int, int, int, int]
+
+
+class _Option(NamedTuple):
+    """What it costs to make room on a node: nodes are compared by it, and of equal ones the first is taken."""
+
+    cost: Cost
+    node: int
+    victims: tuple[Victim, ...]
+
+
 def preempt(
     placer: NodePlacer,
     shape: Shape,
@@ -58,63 +71,95 @@ def preempt(
 
     ``spared`` are jobs whose pods stay in any case. Pods whose preemptionPolicy is Never must not ask.
     """
-    best: tuple[tuple[int, int, int, int], Preemption] | None = None
-    for n, victims in sorted(_lower(placer, priority, priority_of, spared).items()):
-        if placer.ground.closed[n] or shape.reach.grade[n] < 0:
-            continue
-        chosen = _fewest(placer, shape, n, victims)
-        if not chosen:
-            continue
-        cost = _cost(chosen)
-        if best is None or cost < best[0]:
-            best = (cost, Preemption(placer.ground.nodes[n].name, tuple(reversed(chosen))))
-    return best[1] if best is not None else None
+    options = (
+        _option(placer, shape, n, _lower(placer, n, priority, priority_of, spared))
+        for n in range(len(placer.ground.nodes))
+    )
+    return _chosen(placer, min((one for one in options if one is not None), default=None))
+
+
+def _chosen(placer: NodePlacer, option: _Option | None) -> Preemption | None:
+    return Preemption(placer.ground.nodes[option.node].name, option.victims) if option is not None else None
 
 
 class Preemptor:
-    """Asks ``preempt`` for many pods; shapes for which nobody can make room are asked once a state of nodes."""
+    """Asks ``preempt`` for many pods: for each shape and priority, nodes are looked at again only when they
+    changed.
+    """
 
-    __slots__ = ("_hopeless", "_placer", "_priority_of", "_version")
+    __slots__ = ("_books", "_placer", "_priority_of")
 
     def __init__(self, placer: NodePlacer, priority_of: PriorityOf) -> None:
         self._placer, self._priority_of = placer, priority_of
-        self._hopeless: set[object] = set()
-        self._version = (-1, -1)
+        self._books: dict[object, _Book] = {}
 
     def find(self, shape: Shape, priority: int) -> Preemption | None:
         """As ``preempt``."""
-        version = self._placer.ground.version
-        if version != self._version:
-            self._hopeless, self._version = set(), version
+        placer = self._placer
+        if shape.is_social or placer.crowd.social:  # then other nodes count too
+            return preempt(placer, shape, priority, self._priority_of)
         key = (shape.key, priority)
-        if key in self._hopeless:
-            return None
-        found = preempt(self._placer, shape, priority, self._priority_of)
-        if found is None:
-            self._hopeless.add(key)
-        return found
+        book = self._books.get(key)
+        if book is None:
+            if len(self._books) >= _MOST_BOOKS:
+                self._books.clear()
+            book = self._books[key] = _Book()
+        for n in book.changed(placer.ground):
+            lower = _lower(placer, n, priority, self._priority_of, frozenset())
+            book.note(n, _option(placer, shape, n, lower))
+        return _chosen(placer, min(book.options.values(), default=None))
+
+
+class _Book:
+    """The options of one shape and priority, by node."""
+
+    __slots__ = ("_version", "options")
+
+    def __init__(self) -> None:
+        self._version = (-1, 0)
+        self.options: dict[int, _Option] = {}
+
+    def changed(self, ground: Ground) -> Iterable[int]:
+        """The nodes that changed since this was asked last; all at first."""
+        epoch, at = self._version
+        self._version = ground.version
+        if epoch != ground.epoch:
+            self.options = {}
+            return range(len(ground.nodes))
+        return dict.fromkeys(ground.log[at:])
+
+    def note(self, n: int, option: _Option | None) -> None:
+        """What it costs on node ``n`` now."""
+        if option is None:
+            self.options.pop(n, None)
+        else:
+            self.options[n] = option
 
 
 def _lower(
-    placer: NodePlacer, priority: int, priority_of: PriorityOf, spared: frozenset[str]
-) -> dict[int, list[Victim]]:
-    """Pods of lower priority by node."""
-    found: dict[int, list[Victim]] = {}
-    for job, held in placer.held.items():
-        if job in spared:
-            continue
-        for index, part in enumerate(held.parts):
-            own = priority_of(job, part.set.spec) if part.on else priority
-            if own >= priority:
-                continue
-            for spot in part.on:
-                found.setdefault(spot.node, []).append(Victim(job, index, own, spot))
+    placer: NodePlacer, n: int, priority: int, priority_of: PriorityOf, spared: frozenset[str]
+) -> list[Victim]:
+    """Pods of lower priority on node ``n``, the most important first, of equal ones the longest there."""
+    found = []
+    for job, index, spot in placer.there[n].values():
+        if job not in spared:
+            own = priority_of(job, placer.held[job].parts[index].set.spec)
+            if own < priority:
+                found.append(Victim(job, index, own, spot))
+    found.sort(key=lambda v: (-v.priority, v.spot.turn))
     return found
 
 
-def _fewest(placer: NodePlacer, shape: Shape, n: int, lower: list[Victim]) -> list[Victim]:
-    """The victims on node ``n``, the most important first; () when it is no place even without all of them."""
-    order = sorted(lower, key=lambda v: (-v.priority, v.spot.turn))
+def _option(placer: NodePlacer, shape: Shape, n: int, lower: list[Victim]) -> _Option | None:
+    """The least that has to go from node ``n``; None when it is no place even without all of them."""
+    if not lower or placer.ground.closed[n] or shape.reach.grade[n] < 0:
+        return None
+    chosen = _fewest(placer, shape, n, lower)
+    return _Option(_cost(chosen), n, tuple(reversed(chosen))) if chosen else None
+
+
+def _fewest(placer: NodePlacer, shape: Shape, n: int, order: list[Victim]) -> list[Victim]:
+    """The victims of ``order`` on node ``n``; none when it is no place even without all of them."""
     if not _fits(placer, shape, n, order):
         return []
     gone = list(order)
@@ -146,7 +191,7 @@ def _count(placer: NodePlacer, kinds: Iterable[Kind], n: int, pods: int) -> None
         placer.crowd.count(kind, n, pods)
 
 
-def _cost(victims: Sequence[Victim]) -> tuple[int, int, int, int]:
+def _cost(victims: Sequence[Victim]) -> Cost:
     """What the nodes are compared by; the least is taken."""
     highest = victims[0].priority
     first = min(v.spot.turn for v in victims if v.priority == highest)
