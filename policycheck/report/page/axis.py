@@ -34,7 +34,7 @@ def long_axis(field: str, most: float, title: str) -> Any:
         f"{field}:Q",
         title=title,
         scale=alt.Scale(type="symlog", constant=1, domain=[0, max(most * 1.15, 1)], nice=False),
-        axis=alt.Axis(values=ticks, labelExpr=f"{words}''", grid=True),
+        axis=alt.Axis(values=ticks, labelExpr=f"{words}''", grid=True, labelFlush=True),
     )
 
 

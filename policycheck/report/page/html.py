@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ class Markup(str):
 
 
 Cell = str | Markup
+_TAG = re.compile(r"<[^>]*>")  # of our own markup, in which no text holds a bracket
 _LONG = 22  # characters of a row's name for which more room is made
 LINE, DASH, CROSS = "line", "dash", "cross"  # looks in a key that are no area
 
@@ -94,10 +96,10 @@ def table(
         )
         for number, row in enumerate(rows)
     ]
-    is_long = any(len(row[0]) > _LONG for row in rows if not isinstance(row[0], Markup))
+    is_long = any(len(_TAG.sub("", row[0])) > _LONG for row in rows)
     whole = element(
         "table",
-        element("caption", caption),
+        element("caption", element("span", caption)),
         element("thead", head),
         element("tbody", *lines),
         class_="long" if is_long else "",

@@ -115,7 +115,9 @@ def titled(key: str, value: str | None) -> str:
     """A domain with the name of its level, unless its own name says that: "rack a1"."""
     if value is None:
         return f"no {short(key)} label"
-    return value if short(key).lower() in value.lower() else f"{short(key)} {value}"
+    words = re.split(r"[-_.]", short(key).lower())
+    says = any(len(word) > 2 and word in value.lower() for word in words)
+    return value if says else f"{short(key)} {value}"
 
 
 def short(key: str) -> str:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from policycheck.report.page.axis import rows, spec_of, time_axis
 from policycheck.report.page.engine import altair
 from policycheck.report.page.html import Cell, Column, Markup, element, fold, join, key, table
 from policycheck.report.page.view import Figure, Section, View
 from policycheck.report.simulation_words import percent, span
+from policycheck.simulate.quantile import Ratio
 
-_LINES = (("q2", "largest gang that fits, of what is free"), ("q10", "free, but of no use to this mix"))
 _LISTED = 24
+
+
+class _Line(NamedTuple):
+    """One measure over time."""
+
+    colour: str
+    title: str
+    says: str
+    overall: Ratio
+    values: Sequence[Ratio]
 
 
 def broken(view: View) -> Section | None:
     """Fragmentation over time, and topology by level; None when nodes were not simulated."""
     found = view.metrics.fragmentation
-    figures = () if found.why or not found.series else (_figure(view),)
+    figures = () if found.why or not _known(view) else (_figure(view),)
     after = [part for part in (_worst(view), _levels(view)) if part]
     if not figures and not after:
         return None
@@ -25,39 +36,49 @@ def broken(view: View) -> Section | None:
 
 
 def _figure(view: View) -> Figure:
-    found = view.metrics.fragmentation
-    says = (
-        f"Two lines: the largest gang that fits was {percent(found.gang)} of what was free on average; "
-        f"{percent(found.fragment)} of what was free was of no use to the jobs of this mix."
-    )
+    lines = _known(view)
+    words = [f"{percent(line.overall)} {line.says}" for line in lines]
+    says = f"Over time: {'; '.join(words)}, on average."
+    rows_of_key = [(line.colour, line.colour, line.title) for line in lines]
     return Figure(
         "fragmentation-all",
         "How broken up the free part was",
         says,
-        _spec(view, says),
-        beside=join(
-            (
-                key([(f"var(--{name})", f"var(--{name})", words) for name, words in _LINES]),
-                fold("As a table", _table(view)),
-            )
-        ),
+        _spec(view, lines, says),
+        beside=join((key(rows_of_key), fold("As a table", _table(view, lines)))),
     )
 
 
-def _spec(view: View, says: str) -> dict[str, Any]:
+def _known(view: View) -> list[_Line]:
+    """The lines of which anything is known."""
+    found = view.metrics.fragmentation
+    gang = _Line(
+        "var(--q2)",
+        "largest gang that fits, of what is free",
+        "of what was free could be had by one gang",
+        found.gang,
+        [one.gang for one in found.series],
+    )
+    waste = _Line(
+        "var(--q10)",
+        "free, but of no use to this mix",
+        "of what was free was of no use to the jobs of this mix",
+        found.fragment,
+        [one.fragment for one in found.series],
+    )
+    return [line for line in (gang, waste) if any(ratio.whole for ratio in line.values)]
+
+
+def _spec(view: View, lines: Sequence[_Line], says: str) -> dict[str, Any]:
     alt = altair()
-    values: list[dict[str, Any]] = []
-    for one in view.metrics.fragmentation.series:
-        for (name, words), ratio in zip(_LINES, (one.gang, one.fragment), strict=True):
-            if ratio.value is not None:
-                values.append(
-                    {
-                        "t": view.clock.at(one.at),
-                        "v": round(ratio.value, 4),
-                        "c": f"var(--{name})",
-                        "w": words,
-                    }
-                )
+    starts = [view.clock.at(one.at) for one in view.metrics.fragmentation.series]
+    values: list[dict[str, Any]] = [
+        {"t": at, "v": round(ratio.value, 4), "c": line.colour, "w": line.title}
+        for line in lines
+        for at, ratio in zip(starts, line.values, strict=True)
+        if ratio.value is not None
+    ]
+    titles = [line.title for line in lines]
     made = (
         alt.Chart(rows(values))
         .mark_line(interpolate="step-after", strokeWidth=2)
@@ -71,7 +92,7 @@ def _spec(view: View, says: str) -> dict[str, Any]:
             ),
             stroke=alt.Stroke("c:N", scale=None),
             strokeDash=alt.StrokeDash(
-                "w:N", legend=None, scale=alt.Scale(domain=[w for _, w in _LINES], range=[[1, 0], [5, 3]])
+                "w:N", legend=None, scale=alt.Scale(domain=titles, range=[[1, 0], [5, 3]][: len(titles)])
             ),
         )
         .properties(width="container", height=150, description=says)
@@ -79,12 +100,13 @@ def _spec(view: View, says: str) -> dict[str, Any]:
     return spec_of(made)
 
 
-def _table(view: View) -> Markup:
+def _table(view: View, lines: Sequence[_Line]) -> Markup:
     series = view.metrics.fragmentation.series
     step = max(1, -(-len(series) // _LISTED))
-    columns = [Column("From", number=False), Column("Largest gang of what is free"), Column("Of no use")]
+    columns = [Column("From", number=False), *(Column(line.title) for line in lines)]
     made: list[list[Cell]] = [
-        [span(one.at), percent(one.gang), percent(one.fragment)] for one in series[::step]
+        [span(series[n].at), *(percent(line.values[n]) for line in lines)]
+        for n in range(0, len(series), step)
     ]
     return table("Fragmentation over time", columns, made)
 

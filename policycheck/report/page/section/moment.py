@@ -35,12 +35,12 @@ def moment(view: View) -> Section | None:
 
 def racks_section(scene: Scene, colours: Colours, said: str) -> Section:
     """A picture of racks as part of a page, drawn once for wide windows and once for narrow ones."""
+    what = scene.resource or "Cards"
     wide, narrow = layout(scene, WIDE, colours), layout(scene, NARROW, colours)
+    by = "node" if wide.plan.is_exact else wide.plan.unit
     figure = Figure(
         "racks-all",
-        "Cards in the colour of the queue that holds them, node by node"
-        if wide.plan.is_exact
-        else f"Cards in the colour of the queue that holds them, {wide.plan.unit} by {wide.plan.unit}",
+        f"{what} in the colour of the queue that holds {'it' if scene.resource else 'them'}, {by} by {by}",
         wide.drawing.says,
         spec_of(chart(wide.drawing)),
         spec_of(chart(narrow.drawing)),
@@ -128,7 +128,14 @@ def scene_at(view: View, at: int) -> Scene:
                 held.append(Held(node.name, which, -(-life.amount * pods // max(job.pods, 1)), job.id))
     known = tuple(view.colours.named)
     return Scene(
-        "Racks with the jobs on them", view.nodes, tuple(gangs), tuple(held), view.levels, resource, (), known
+        "Racks with the jobs on them",
+        view.nodes,
+        tuple(gangs),
+        tuple(held),
+        view.levels,
+        resource,
+        ("nodes are drawn as the inventory has them: whether one was lost at that moment is not told",),
+        known,
     )
 
 

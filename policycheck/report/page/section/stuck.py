@@ -63,7 +63,7 @@ def _jobs(view: View, title: str, some: Sequence[Stuck]) -> Markup:
         Column(view.unit),
         Column("Pods"),
         Column("Waited"),
-        Column("Evicted and queued again"),
+        Column("Requeued", hint="times evicted and queued again"),
         Column("Reason", number=False, sentence=True),
     ]
     made: list[list[Cell]] = [

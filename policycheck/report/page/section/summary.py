@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from policycheck.report.page.html import Cell, Markup, bullets, element, join
-from policycheck.report.page.view import HONOURED, Section, View, below, middle
+from policycheck.report.page.view import HONOURED, Section, View, below, middle, time
 from policycheck.report.simulation_words import hours, percent, span
 from policycheck.simulate.metrics import QueueMetrics
 from policycheck.simulate.preemption import HEALTHY
+from policycheck.simulate.quantile import P50, P99
 from policycheck.simulate.series import NODES
 
 _NAMED = 3
@@ -20,7 +21,7 @@ def summary(view: View) -> Section:
     return Section("summary", "In short", body)
 
 
-def _tile(value: str, what: str) -> Markup:
+def _tile(value: Cell, what: str) -> Markup:
     return element("div", element("b", value), element("span", what), class_="tile")
 
 
@@ -30,8 +31,8 @@ def _tiles(view: View) -> list[Markup]:
     return [
         _tile(percent(found.cluster.allocated), f"of {view.unit} in use"),
         _tile(f"{found.jobs.started:,}", f"of {found.jobs.submitted:,} jobs started"),
-        _tile("-" if first.p50 is None else span(first.p50), "half of the jobs waited at most"),
-        _tile("-" if first.p99 is None else span(first.p99), "1 in 100 waited longer than"),
+        _tile(time(first, P50), "half of the jobs waited at most"),
+        _tile(time(first, P99), "1 in 100 waited longer than"),
         _tile(percent(found.preemption.share), "of started jobs preempted"),
         _tile(str(len(_short(view))), f"queues below {HONOURED.part}% of their guarantee"),
     ]
