@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policycheck.app.gather import Sources, accounts, gather
+from policycheck.app.placing import places
 from policycheck.model import amount, capacity, levels
 from policycheck.report.inventory import main_resource
 from policycheck.report.page.racks.scene import PLACED, UNPLACED, WAITING, Gang, Held, Scene
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from policycheck.lint.settings import Settings
     from policycheck.model.cluster import Cluster
     from policycheck.model.inventory import Inventory, Node
+    from policycheck.simulate.placer import SetPlaced
     from policycheck.simulate.scheduler import Grant, SetGrant, Waiting
     from policycheck.simulate.why import Answer
     from policycheck.source.document import FileReport
@@ -119,17 +121,18 @@ def _admitted(cluster: Cluster, state: KueueState, world: Opening) -> Scene:
     drawn = frozenset(name for node in nodes for name in _drawn(node, resource))
     workloads = {w.id: w for w in state.objects.workloads.values()}
     names = {node.labels.get(capacity.HOSTNAME, node.name): node.name for node in nodes}
+    where = places(session, run, nodes, workloads)
     gangs: list[Gang] = []
     held: list[Held] = []
     for name, grant in session.holding().items():
-        gang, own = _holder(name, workloads.get(name), grant, drawn, names)
+        gang, own = _holder(name, workloads.get(name), grant, where.get(name, ()), drawn)
         if gang is not None:
             gangs.append(gang)
-            held.extend(own)
+            held.extend(one._replace(node=names.get(one.node, one.node)) for one in own)
     gangs.extend(_waiting(session.waiting(), workloads, world, drawn))
     notes = [] if run.converged else ["admission did not come to rest: this is one state of a loop"]
-    if world.nodes is None:
-        notes.append("nodes are not chosen, since the inventory is not known exactly")
+    if any(grant.placement is None for given in session.holding().values() for grant in given.sets):
+        notes.append("where no topology chose nodes they are those that the default scheduler chooses")
     return Scene(
         _title(cluster, "racks once all jobs in sight have asked for quota"),
         nodes,
@@ -176,39 +179,26 @@ def _holder(
     name: str,
     workload: KueueWorkload | None,
     grant: Grant,
+    where: Sequence[SetPlaced],
     drawn: frozenset[str],
-    nodes: Mapping[str, str],
 ) -> tuple[Gang | None, list[Held]]:
     """A workload with quota as a gang, and what it holds of each node; None when it asks for nothing drawn."""
-    held: list[Held] = []
-    units = pods = unplaced = 0
-    why = ""
-    for given in grant.sets:
-        each = _per_pod(workload, given, drawn)
-        units += sum(each.values()) * given.pods
-        pods += given.pods if each else 0
-        if not each:
-            continue
-        keys, domains = given.placement or ((), ())
-        if not keys or keys[-1] != capacity.HOSTNAME:
-            unplaced += given.pods
-            why = _nowhere(given)
-            continue
-        for values, count in domains:
-            node = nodes.get(values[-1], values[-1])
-            held.extend(Held(node, resource, n * count, name) for resource, n in each.items())
+    each = {given.name: _per_pod(workload, given, drawn) for given in grant.sets}
+    units = sum(sum(each[given.name].values()) * given.pods for given in grant.sets)
+    pods = sum(given.pods for given in grant.sets if each[given.name])
     if not units:
         return None, []
-    state = UNPLACED if unplaced and not held else PLACED
-    return Gang(name, _label(name, workload), grant.queue, units, pods, state, why), held
-
-
-def _nowhere(given: SetGrant) -> str:
-    """Why nodes are not known for a podset."""
-    if given.placement is not None:
-        domains = ", ".join("/".join(values) for values, _ in given.placement[1][:3])
-        return f"{given.name}: placed in {domains}; which nodes there, the default scheduler decides"
-    return f"{given.name}: its flavor has no topology, so that the default scheduler decides on nodes"
+    held = [
+        Held(node, resource, n * count, name)
+        for one in where
+        for node, count in one.where
+        for resource, n in each.get(one.name, {}).items()
+    ]
+    lacking = [one for one in where if one.waiting and each.get(one.name)]
+    why = "; ".join(f"{one.waiting} pods of {one.name} have no node: {one.why}" for one in lacking)
+    return Gang(
+        name, _label(name, workload), grant.queue, units, pods, PLACED if held else UNPLACED, why
+    ), held
 
 
 def _waiting(

@@ -9,6 +9,7 @@ from policycheck import data
 from policycheck.adapters.cli import common, main
 from policycheck.app.racks import bare, racks
 from policycheck.model.inventory import Inventory
+from policycheck.report.page.racks.legend import lacking
 from policycheck.report.page.racks.scene import PLACED, UNPLACED, WAITING
 
 sys.path[:0] = [str(Path(__file__).parent)]
@@ -72,14 +73,37 @@ def test_slices_are_held_by_their_own_resource(after):
     }
 
 
-def test_what_a_flavor_without_topology_gives_is_said_not_to_be_placed(tmp_path):
+def written(tmp_path, text):
     folder = tmp_path / "small"
     folder.mkdir()
-    (folder / "all.yaml").write_text(SMALL, encoding="utf-8")
-    scene = scene_of(folder)
-    assert labels(scene, UNPLACED) == {"train"}
-    assert "no topology" in scene.gangs[0].why
+    (folder / "all.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_where_no_topology_chooses_the_default_scheduler_does(tmp_path):
+    scene = scene_of(written(tmp_path, SMALL))
+    assert labels(scene, PLACED) == {"train"}
+    assert [(held.units, held.gang) for held in scene.held] == [(8, "team/job-train")] * 2
+    assert len({held.node for held in scene.held}) == 2
     assert scene.levels == ("topology.kubernetes.io/zone",)
+    assert any("default scheduler" in note for note in scene.notes)
+
+
+def test_pods_that_no_node_has_room_for_are_said_with_the_reason(tmp_path):
+    text = SMALL.replace("nominalQuota: 16", "nominalQuota: 99").replace("parallelism: 2", "parallelism: 6")
+    scene = scene_of(written(tmp_path, text.replace("completions: 2", "completions: 6")))
+    (gang,) = scene.gangs
+    assert (gang.state, gang.units, gang.pods) == (PLACED, 48, 6)
+    assert gang.why.startswith("2 pods of main have no node: 0/4 nodes are available")
+    assert sum(held.units for held in scene.held) == 32
+    assert lacking(scene) == [gang]
+
+
+def test_admitted_and_nowhere_to_run(tmp_path):
+    text = SMALL.replace('nvidia.com/gpu: "8"}}}', 'nvidia.com/gpu: "16"}}}').replace("16}", "64}")
+    scene = scene_of(written(tmp_path, text))
+    assert labels(scene, UNPLACED) == {"train"}
+    assert "Insufficient nvidia.com/gpu" in scene.gangs[0].why
 
 
 def test_nodes_alone_have_a_picture():

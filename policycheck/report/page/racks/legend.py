@@ -13,7 +13,7 @@ from policycheck.report.page.colour import (
     OUTSIDE,
     Colours,
 )
-from policycheck.report.page.racks.scene import UNPLACED, WAITING, Gang, Scene, numbered
+from policycheck.report.page.racks.scene import PLACED, UNPLACED, WAITING, Gang, Scene, numbered
 from policycheck.report.page.racks.shape import Box, Drawing, Line, Text, fit, width_of, wrapped
 from policycheck.report.page.racks.strip import units_of
 
@@ -113,11 +113,17 @@ def _gangs(scene: Scene, colours: Colours, width: float) -> Drawing:
     return Drawing(width, high, tuple(boxes), texts=tuple(texts))
 
 
+def lacking(scene: Scene) -> list[Gang]:
+    """What has quota, and no node for some or all of its pods."""
+    return [g for g in scene.gangs if g.state == UNPLACED or (g.state == PLACED and g.why)]
+
+
 def _without(scene: Scene, colours: Colours, width: float) -> Drawing:
     """What has no nodes, with the reason: what waits for quota, and what has it and is not placed."""
     made = Drawing(width, 0)
-    for state, title in ((WAITING, "Waiting"), (UNPLACED, "Admitted, not placed on nodes")):
-        chosen = sorted((g for g in scene.gangs if g.state == state), key=lambda g: (-g.units, g.id))
+    waiting = [g for g in scene.gangs if g.state == WAITING]
+    for title, some in (("Waiting", waiting), ("Admitted, not or not wholly on nodes", lacking(scene))):
+        chosen = sorted(some, key=lambda g: (-g.units, g.id))
         if not chosen:
             continue
         boxes: list[Box] = []

@@ -24,7 +24,8 @@ class Gang(NamedTuple):
     """A job, and what became of it.
 
     ``label`` is what people call it; ``units`` what all its pods ask of the resources that are drawn.
-    UNPLACED has quota and no nodes, WAITING neither; ``why`` then says the reason.
+    UNPLACED has quota and no nodes, WAITING neither; ``why`` then says the reason. A PLACED one has a
+    reason when some of its pods have no node.
     """
 
     id: str

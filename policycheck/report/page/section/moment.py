@@ -9,7 +9,7 @@ from policycheck.report.page.colour import Colours
 from policycheck.report.page.html import Cell, Column, Markup, bullets, element, fold, join, key, table
 from policycheck.report.page.racks.draw import chart
 from policycheck.report.page.racks.layout import Layout, layout
-from policycheck.report.page.racks.legend import asks
+from policycheck.report.page.racks.legend import asks, lacking
 from policycheck.report.page.racks.legend import key as meanings
 from policycheck.report.page.racks.scene import PLACED, UNPLACED, WAITING, Gang, Held, Scene, numbered
 from policycheck.report.page.racks.strip import units_of
@@ -66,9 +66,9 @@ def _lists(scene: Scene, made: Layout) -> Markup:
         ]
         more = f" (the largest {_LISTED} of {len(gangs):,})" if len(gangs) > _LISTED else ""
         parts.append(fold("Jobs by number", table(f"Jobs on nodes{more}", columns, listed)))
-    rest = [g for g in scene.gangs if g.state != PLACED]
+    rest = [*lacking(scene), *(g for g in scene.gangs if g.state == WAITING)]
     if rest:
-        rest.sort(key=lambda g: (g.state, -g.units, g.id))
+        rest.sort(key=lambda g: (g.state == WAITING, -g.units, g.id))
         columns = [
             Column("Job", number=False),
             Column("Why", number=False, sentence=True),
@@ -79,7 +79,7 @@ def _lists(scene: Scene, made: Layout) -> Markup:
             [g.label, g.why or _NO_REASON[g.state], g.queue or "(none)", asks(scene, g)]
             for g in rest[:_LISTED]
         ]
-        parts.append(table("Not on nodes", columns, without))
+        parts.append(table("Not, or not wholly, on nodes", columns, without))
     parts.append(bullets([f"{note[:1].upper()}{note[1:]}." for note in made.notes]))
     return join(parts)
 
