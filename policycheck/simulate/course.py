@@ -263,6 +263,7 @@ class Course:
     def _stop(self, live: Live, ended_by: str, cause: str, by: str, now: int) -> None:
         """The job stops; its quota is free when its pods are gone."""
         live.halt(now)
+        self.fleet.short.pop(live.job.id, None)
         live.phase = STOPPING
         live.ticket += 1
         live.ended_by, live.cause, live.stopped_by = ended_by, cause, by

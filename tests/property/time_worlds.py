@@ -63,9 +63,9 @@ def queues(draw: Any, *, borrowing: bool, policies: bool) -> tuple[ClusterQueue,
     """One to four queues, some of them in a cohort."""
     found = []
     for number in range(draw(st.integers(1, 4))):
-        cohort = draw(st.sampled_from(["", "co"]))
+        cohort = draw(st.sampled_from(["", "co", "co"]))
         limit = draw(st.sampled_from([None, 0, 3])) if borrowing else 0
-        quota = Quota(draw(st.integers(0, 6)), limit if cohort else None)
+        quota = Quota(draw(st.integers(1, 6)), limit if cohort else None)
         reclaim = draw(POLICY) if policies else "Never"
         borrow = draw(st.sampled_from(["Never", "LowerPriority"])) if reclaim != "Never" else "Never"
         preemption = Preemption(draw(WITHIN) if policies else "Never", reclaim, BorrowWithinCohort(borrow))
@@ -76,23 +76,23 @@ def queues(draw: Any, *, borrowing: bool, policies: bool) -> tuple[ClusterQueue,
 
 
 @st.composite
-def jobs(draw: Any, names: list[str], *, most: int = 10) -> tuple[Job, ...]:
+def jobs(draw: Any, names: list[str], *, most: int = 12) -> tuple[Job, ...]:
     """Jobs of a few seconds that come within a few seconds, for the queues of these names."""
     found = []
-    for number in range(draw(st.integers(1, most))):
+    for number in range(draw(st.integers(3, most))):
         duration = draw(st.integers(1, 5_000))
-        pods = PodSet("main", draw(st.integers(1, 2)), {GPU: draw(st.integers(1, 4))})
+        pods = PodSet("main", draw(st.sampled_from([1, 1, 2])), {GPU: draw(st.integers(1, 3))})
         found.append(
             Job(
                 f"ns/j{number:02d}",
                 draw(st.sampled_from(names)),
-                draw(st.integers(0, 6_000)),
+                draw(st.integers(0, 2_500)),
                 duration,
                 (pods,),
                 draw(st.integers(-1, 2)),
                 checkpoint=draw(st.sampled_from([0, 1, 700])),
                 startup=draw(st.sampled_from([0, 0, 30])),
-                limit=draw(st.sampled_from([0, 0, 4_000])),
+                limit=draw(st.sampled_from([0, 0, 2_000])),
             )
         )
     return tuple(sorted(found, key=lambda j: (j.submit, j.id)))
@@ -104,7 +104,7 @@ def scenes(draw: Any, *, borrowing: bool = True, policies: bool = True, nodes: b
     held = draw(queues(borrowing=borrowing, policies=policies))
     coming = draw(jobs([q.name for q in held]))
     waits = WaitForPodsReady(
-        enabled=draw(st.booleans()), timeout=1, recovery_timeout=1, backoff_base=1, backoff_limit=2
+        enabled=draw(st.booleans()), timeout=1, recovery_timeout=1, backoff_base=1, backoff_limit=1
     )
     fair = FairSharing() if draw(st.booleans()) else None
     configuration = Configuration(wait_for_pods_ready=waits, fair_sharing=fair, found=True)

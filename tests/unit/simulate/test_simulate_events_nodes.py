@@ -193,3 +193,15 @@ def test_how_broken_up_free_nodes_are_is_measured_against_the_jobs(racks):
     assert (made.supply[0].total, made.supply[0].free) == (32, 27)
     assert made.supply[0].largest == 24
     assert all(s.allowed >= s.largest for s in made.supply)
+
+
+def test_a_gang_that_is_being_evicted_takes_no_more_nodes():
+    jobs = [
+        job("x", "a", 0, 4_000, 8),
+        job("low", "b", 1_000, 5_000, 8, pods=1),
+        job("high", "b", 3_990, 1_000, 16, priority=5),
+    ]
+    queues = [queue("a", 8), queue("b", 16, within="LowerPriority")]
+    made = play(queues, jobs, nodes=[node("n1")], delays=Delays(grace=500), horizon=9_000)
+    (stay,) = life(made, "low").stays
+    assert (stay.ended_by, stay.ready, stay.lost, stay.ended) == ("Preempted", -1, 0, 4_490)
