@@ -16,7 +16,8 @@ What no source says counts as plenty, never as none; ``notes`` names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add, sub
 
 from policycheck.model.capacity import CORE, HOSTNAME
@@ -179,17 +180,26 @@ class Ground:
 
     def short(self, n: int, load: Load) -> tuple[str, ...]:
         """The resources of which node ``n`` has too little for ``load``, sorted; () when it has room."""
-        kind, free, devices = self._t.rows[self.state[n]]
+        return self.lacking(self.state[n], load)
+
+    def lacking(self, state: int, load: Load) -> tuple[str, ...]:
+        """The same of any node in ``state``."""
+        kind, free, devices = self._t.rows[state]
         names = list(self.columns)
         found = {names[column] for column, amount in load.needs if free[column] < amount}
         found.update(load.missing)
-        if load.ask is not None and not self._cards_fit(kind, devices, load):
-            part = self._part(kind, load)
-            assert part is not None  # noqa: S101 - else it fits
+        part = self._part(kind, load) if load.ask is not None else None
+        if part is not None and not self._cards_fit(kind, devices, load):
             one = {r: DeviceAsk({r: n}, *part[0][1:]) for r, n in part[0].units.items()}
-            lacking = {r for r, ask in one.items() if not fits(self._t.devices[devices], ask)}
-            found |= lacking or set(one)
+            alone = {r for r, ask in one.items() if not fits(self._t.devices[devices], ask)}
+            found |= alone or set(one)
         return tuple(sorted(found))
+
+    def alike(self, mark: Sequence[int]) -> dict[tuple[int, bool, int], int]:
+        """Nodes that are there, counted by what ``mark`` says of each, whether they are closed, and state."""
+        found = Counter(zip(mark, self.closed, self.state, strict=True))
+        found.subtract((mark[n], self.closed[n], self.state[n]) for n in self._absent)
+        return +found
 
     # What changes
 

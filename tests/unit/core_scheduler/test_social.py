@@ -36,6 +36,13 @@ def test_anti_affinity_keeps_pods_of_one_job_apart(placer, node, pods, where):
     assert placed.sets[0].why == "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules"
 
 
+def test_nodes_that_may_still_come_are_no_nodes(placer, node, pods):
+    pool = node("pool")._replace(machines=2, most=5)
+    apart = PodAffinity(away=(term("x"),))
+    placed = placer(pool).place("t/job", [pods(3, labels={"app": "x"}, neighbours=apart)], 0)
+    assert placed.sets[0].why == "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules"
+
+
 def test_anti_affinity_is_symmetric(placer, node, pods, where):
     one = placer(*zones(node, "a", "b"))
     shy = pods(labels={"app": "shy"}, neighbours=PodAffinity(away=(term("loud", ZONE),)))

@@ -284,11 +284,8 @@ class FirstComeAdmitter:
 
     def digest(self) -> str:
         """Equal for states that decide alike from here on."""
-        pods = [
-            (name, [sorted((s.node, s.taken) for s in part.on) for part in held.parts])
-            for name, held in sorted(self._placer.held.items())
-        ]
-        text = repr((pods, sorted(self._waiting), sorted(self._going), self._placer.ground.closed))
+        ground = self._placer.ground
+        text = repr((self._placer.places(), sorted(self._waiting), sorted(self._going), ground.closed))
         return sha256(text.encode()).hexdigest()
 
     def explain(self, name: str) -> tuple[str, str]:

@@ -95,20 +95,25 @@ class Chooser:
         ground = self.ground
         walls = barriers(ground, self.crowd, shape)
         found: dict[str, int] = {}
-        known: dict[int, tuple[str, ...]] = {}
-        for n, node in enumerate(ground.nodes):
-            if not ground.is_present(n):
+        free: set[tuple[int, int]] = set()  # grades and states that only pods elsewhere keep it from
+        for (grade, is_closed, state), nodes in ground.alike(shape.reach.grade).items():
+            if is_closed:
                 continue
-            if ground.closed[n]:
-                said: tuple[str, ...] = (LOST if node.ready else NOT_READY,)
-            elif why := shape.reach.why(n):
-                said = (why,)
+            if grade < 0:
+                said: tuple[str, ...] = (shape.reach.reasons[-1 - grade],)
             else:
-                state = ground.state[n]
-                if state not in known:
-                    known[state] = tuple(_short(r, shape) for r in ground.short(n, shape.load))
-                said = known[state] or _wall(walls, n)
+                said = tuple(_short(r, shape) for r in ground.lacking(state, shape.load))
+                if not said:
+                    free.add((grade, state))
             for why in said:
+                found[why] = found.get(why, 0) + nodes
+        for n, is_closed in enumerate(ground.closed):
+            why = ""
+            if is_closed:
+                why = (LOST if ground.nodes[n].ready else NOT_READY) if ground.is_present(n) else ""
+            elif free and (shape.reach.grade[n], ground.state[n]) in free:
+                why = _wall(walls, n)
+            if why:
                 found[why] = found.get(why, 0) + 1
         return found
 
@@ -119,8 +124,8 @@ def _short(resource: str, shape: Shape) -> str:
     return "cannot allocate all claims" if resource in shape.claims else f"Insufficient {resource}"
 
 
-def _wall(walls: list[Barrier], n: int) -> tuple[str, ...]:
-    return next(((wall.why,) for wall in walls if not wall.passes(n)), ())
+def _wall(walls: list[Barrier], n: int) -> str:
+    return next((wall.why for wall in walls if not wall.passes(n)), "")
 
 
 def _first(ranking: Ranking, walls: list[Barrier]) -> Sequence[int]:

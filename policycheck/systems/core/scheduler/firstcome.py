@@ -231,10 +231,7 @@ class FirstCome:
         """Equal for states that decide alike from here on, whatever the clock says."""
         ground = self.placer.ground
         lines = sorted((self._lines[name].key, name) for name in self.jobs)
-        pods = [
-            (name, [sorted((s.node, s.taken) for s in part.on) for part in self.placer.held[name].parts])
-            for _, name in lines
-        ]
         closed = [n for n, is_closed in enumerate(ground.closed) if is_closed]
-        going = sorted((v.job, v.part, v.spot.node, v.spot.taken) for v in self._victims)
+        going = sorted((v.job, v.part, v.spot.node, *map(tuple, v.spot.taken)) for v in self._victims)
+        pods = self.placer.places()
         return sha256(repr((lines, pods, closed, going)).encode()).hexdigest()

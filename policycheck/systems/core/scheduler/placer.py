@@ -262,6 +262,13 @@ class NodePlacer:
         """Where the pods of ``job`` are."""
         return self._placed(self._of(job))
 
+    def places(self) -> list[tuple[str, list[list[tuple[object, ...]]]]]:
+        """Every job with the nodes and devices of its pods, in an order of its own: equal for equal places."""
+        return [
+            (job, [sorted((s.node, *map(tuple, s.taken)) for s in part.on) for part in held.parts])
+            for job, held in sorted(self.held.items())
+        ]
+
     def _placed(self, held: Held) -> Placed:
         return Placed(tuple(self._set(part) for part in held.parts))
 

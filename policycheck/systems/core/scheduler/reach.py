@@ -93,11 +93,6 @@ class Reach:
             self.grades.append(grade)
         return self.grades.index(grade), affine, tolerated
 
-    def why(self, n: int) -> str:
-        """Why node ``n`` is refused; "" when it is not."""
-        grade = self.grade[n]
-        return "" if grade >= 0 else self.reasons[-1 - grade]
-
 
 def _terms(wants: Wants) -> Iterable[NodeTerm]:
     yield from wants.affinity
