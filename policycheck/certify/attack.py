@@ -111,6 +111,12 @@ def grown(shape: Shape, times: int) -> Shape:
     return shape._replace(pod_sets=(spec._replace(pods=spec.pods * times),))
 
 
+def repeated(shape: Shape, times: int) -> list[Shape]:
+    """One workload that is ``times`` as large; so many of them where the shape can not be made larger."""
+    made = grown(shape, times)
+    return [made] if made is not shape else [shape] * max(1, times)
+
+
 def fill(arena: Arena, who: Sequence[Rival], mix: Mix) -> list[Ask]:
     """Workloads by which the rivals take all they can get: their own quota, then what they can borrow, in
     ever smaller ones, so that the last of it goes too.
@@ -125,12 +131,15 @@ def fill(arena: Arena, who: Sequence[Rival], mix: Mix) -> list[Ask]:
         each = size(shape, resource)
         if not each:
             continue
-        for number, times in enumerate(_portions(arena, rival.queue, resource, each)):
-            name, value = mix.priorities[(place + number) % len(mix.priorities)]
-            made = f"{rival.queue}-{number + 1}"
-            asks.append(Ask(made, rival.queue, grown(shape, times), value, name, age=len(asks) + 1))
-            if len(asks) >= MOST_ASKS:
-                return asks
+        number = 0
+        for turn, times in enumerate(_portions(arena, rival.queue, resource, each)):
+            name, value = mix.priorities[(place + turn) % len(mix.priorities)]
+            for one in repeated(shape, times):
+                number += 1
+                made = f"{rival.queue}-{number}"
+                asks.append(Ask(made, rival.queue, one, value, name, age=len(asks) + 1))
+                if len(asks) >= MOST_ASKS:
+                    return asks
     return asks
 
 
@@ -249,8 +258,9 @@ def drawn(
                 break
             times = 1 + draw.below(max(portions))
             name, value = known[draw.below(len(known))]
-            made = f"{rival.queue}-{sum(a.queue == rival.queue for a in asks) + 1}"
-            asks.append(Ask(made, rival.queue, grown(shape, times), value, name, age=draw.below(900)))
+            for one in repeated(shape, times)[: MOST_ASKS - len(asks)]:
+                made = f"{rival.queue}-{sum(a.queue == rival.queue for a in asks) + 1}"
+                asks.append(Ask(made, rival.queue, one, value, name, age=draw.below(900)))
     late = list(mine)
     draw.shuffle(late)
     # Some of what the team asks may be there before the others come.
