@@ -38,7 +38,9 @@ class Topology(NamedTuple):
 
 
 def topology(passages: Sequence[Passage]) -> Topology:
-    """Of every time that a job with several pods was placed."""
+    """Of every job with several pods, as it was placed last: one that is evicted again and again would
+    else outweigh all others.
+    """
     found: dict[str, list[tuple[int, int]]] = {}
     jobs = pods = 0
     for one in passages:
@@ -46,8 +48,9 @@ def topology(passages: Sequence[Passage]) -> Topology:
         jobs += worst > 0
         pods += worst
         if one.life.job.pods > 1:
-            for stay in one.life.stays:
-                _note(stay, found)
+            placed = next((stay for stay in reversed(one.life.stays) if stay.domains), None)
+            if placed is not None:
+                _note(placed, found)
     levels = tuple(_level(name, some) for name, some in found.items())
     return Topology(levels, jobs, pods, "" if levels else NO_GANG)
 

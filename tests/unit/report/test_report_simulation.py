@@ -79,7 +79,7 @@ def test_what_an_engineer_reads_first():
         "28.6% of started jobs at least once, at or above the line of 5%; 3 by InClusterQueue; 1 by InCohortReclamation",
         "1 job preempted 3 times or more, team/eval-2 3 times",
         "team/eval-2, team/pretrain went round in a circle 4 times",
-        "50% of 2 gangs within one rack",
+        "100% of 1 gang within one rack",
         "1 job had quota and no node for 3 pods",
         "2 ExceedsMaxQuota (1,024 GPUs), the longest team/huge of vision for 1d22h",
         "512 nvidia.com/gpu asked, the queue may have 96 at most",

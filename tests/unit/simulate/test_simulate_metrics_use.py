@@ -147,7 +147,14 @@ def test_full_nodes_have_no_fragments_and_say_so():
 def test_topology_by_level():
     gangs = [
         life("one", 0, 9, stay(0, 9, domains=(("block", 1, 1), ("rack", 1, 1))), pods=4),
-        life("two", 0, 9, stay(0, 9, domains=(("block", 1, 1), ("rack", 4, 2))), pods=4),
+        life(
+            "two",
+            0,
+            9,
+            stay(0, 3, by="team/x", domains=(("block", 2, 1), ("rack", 7, 2))),  # where it was before
+            stay(4, 13, domains=(("block", 1, 1), ("rack", 4, 2))),
+            pods=4,
+        ),
         life("pod", 0, 9, stay(0, 9, domains=(("rack", 1, 1),))),  # no gang
         life("torn", 0, 9, stay(0, 9, ready=-1, unplaced=3), pods=4),
     ]
