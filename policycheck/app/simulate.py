@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.app.gather import Sources, accounts, gather
-from policycheck.simulate.events import Delays
+from policycheck.simulate.events import Delays, World
 from policycheck.simulate.job import Arrivals
 from policycheck.simulate.timeline import Timeline
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from policycheck.lint.settings import Settings, Target
     from policycheck.model.cluster import Cluster
     from policycheck.source.document import FileReport
+    from policycheck.systems.kueue.opening import Opening
 
 
 class Options(NamedTuple):
@@ -87,7 +88,45 @@ def simulate_cluster(
 
     opened = opening(cluster, said)
     return run(
-        world(opened, cluster.inventory, arrivals.jobs, placing=options.placing),
+        world(opened, cluster.inventory, arrivals.jobs, placing=options.placing, delays=options.delays),
+        arrivals,
+        seed=options.seed,
+        horizon=options.horizon,
+        service_time=options.service_time,
+        happenings=options.happenings,
+        delays=options.delays,
+    )
+
+
+def first_come(
+    cluster: Cluster, opened: Opening, arrivals: Arrivals, options: Options = _STANDARD
+) -> Timeline:
+    """The same jobs without any queue: pods go straight to the default scheduler on the cluster's nodes, first
+    come, first served, and may take room from pods of lower priority. Jobs are counted under the queues that
+    they would have gone to.
+    """
+    from policycheck.simulate.run import run
+    from policycheck.systems.core.link import CoreState
+    from policycheck.systems.core.scheduler.admitter import FirstComeAdmitter
+    from policycheck.systems.core.scheduler.order import Priorities
+    from policycheck.systems.kueue.drive.facts import principal
+    from policycheck.systems.kueue.drive.world import NO_NODES, nodes
+
+    core = cluster.systems.get("core")
+    classes = core.priority_classes.values() if isinstance(core, CoreState) else ()
+    doors = {f"{ns}/{name}": q.cluster_queue for (ns, name), q in opened.objects.local_queues.items()}
+    placer, pools = nodes(cluster.inventory.nodes, arrivals.jobs)
+    admitter = FirstComeAdmitter(
+        placer,
+        principal(opened.objects),
+        queues=sorted(opened.objects.cluster_queues),
+        queue_of=lambda job: doors.get(f"{job.namespace}/{job.queue}", ""),
+        priorities=Priorities(classes),
+        preempting=True,
+    )
+    notes = placer.notes if cluster.inventory.known else (NO_NODES,)
+    return run(
+        World(admitter, placer, pools, notes),
         arrivals,
         seed=options.seed,
         horizon=options.horizon,

@@ -150,7 +150,9 @@ class Course:
             self.room = True
 
     def _await_checks(self, live: Live, now: int) -> None:
-        found = sorted((now + self.delays.of(c), c.name) for c in self.admitter.checks(live.job.id))
+        checks = self.admitter.checks(live.job.id)
+        live.provided = any(check.provides for check in checks)
+        found = sorted((now + self.delays.of(check), check.name) for check in checks)
         self._checking[live.number] = [name for _, name in reversed(found)]
         for at, _ in found:
             self._due(at, AGREE, live)

@@ -45,10 +45,14 @@ class Patience(NamedTuple):
 
 
 class Check(NamedTuple):
-    """Something beside quota that has to agree before a job may start."""
+    """Something beside quota that has to agree before a job may start. ``usual`` is how long such a check
+    takes in ms where nobody says it; ``provides``: when it agrees, nodes for the job have been made.
+    """
 
     name: str
     controller: str = ""
+    usual: int = 0
+    provides: bool = False
 
 
 class Entry(NamedTuple):
@@ -125,8 +129,8 @@ class Admitter(Protocol):
     def checks(self, name: str) -> Sequence[Check]:
         """Checks that a job with quota still waits for."""
 
-    def agree(self, name: str, check: str, now: int) -> Sequence[Turn]:
-        """A check agrees."""
+    def agree(self, name: str, agreed: str, now: int, /) -> Sequence[Turn]:
+        """The check ``agreed`` agrees."""
 
     def ready(self, name: str, now: int) -> None:
         """All pods of an admitted job run."""
@@ -174,7 +178,7 @@ class Admitter(Protocol):
 class Pool(NamedTuple):
     """Nodes that are made when something waits for them, ``nodes`` in this order, none there at first.
 
-    ``delay`` ms from the wish to a usable node; ``idle`` ms without any pod until it goes (0: it stays).
+    ``delay`` ms from the wish (none for a job that waited for a check that provides) to a usable node; ``idle`` ms without any pod until it goes (0: it stays).
     ``holds`` tells how many pods of a podset fit on one empty node of it.
     """
 
@@ -197,7 +201,8 @@ class World(NamedTuple):
 class Delays(NamedTuple):
     """What the configuration does not say. All in ms.
 
-    ``checks``: until a check agrees, by its name, else by its controller, else ``check``. ``grace``: from
+    ``checks``: until a check agrees, by its name, else by its controller, else ``check`` (NEVER: as is usual
+    for it). ``batch``: parked jobs return so long after quota was freed, all together. ``grace``: from
     the decision to evict until the quota is free (at least 1). ``unreachable``: from the loss of a node
     until its pods are made anew elsewhere (300 s: what pods tolerate by default). ``pause``: after a state
     that repeats, until it is looked at again unless something else happens before; doubles each time.
@@ -205,7 +210,8 @@ class Delays(NamedTuple):
     """
 
     checks: Mapping[str, int] = {}
-    check: int = 0
+    check: int = NEVER
+    batch: int = 0
     grace: int = 0
     unreachable: int = 300 * SECOND
     pause: int = SECOND
@@ -213,4 +219,5 @@ class Delays(NamedTuple):
 
     def of(self, check: Check) -> int:
         """How long ``check`` takes."""
-        return self.checks.get(check.name, self.checks.get(check.controller, self.check))
+        usual = check.usual if self.check == NEVER else self.check
+        return self.checks.get(check.name, self.checks.get(check.controller, usual))

@@ -40,6 +40,7 @@ class Live:
         "number",
         "outages",
         "phase",
+        "provided",
         "ready",
         "reserved",
         "restarts",
@@ -80,6 +81,7 @@ class Live:
         self.used = self.borrowed = self.unplaced = 0
         self.waiting: tuple[int, ...] = ()  # pods without a node, by podset
         self.outages: tuple[str, ...] = ()  # nodes lost with pods on them
+        self.provided = False  # a check has seen to its nodes
         self.lacking = ""  # why pods wait for nodes
         self.spread: Spread = ()
         self.where: tuple[tuple[str, int], ...] = ()

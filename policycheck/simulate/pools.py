@@ -49,7 +49,7 @@ class Pools:
                     continue
                 for number in free[: -(-waiting // holds)]:
                     self._state[number] = _ORDERED
-                    self._agenda.add(now + pool.delay, NODE_MADE, number, 0)
+                    self._agenda.add(now + (0 if live.provided else pool.delay), NODE_MADE, number, 0)
                 ordered = True
                 break
         return ordered

@@ -3,6 +3,7 @@
 from policycheck.model.inventory import Accelerators, Inventory, Node, Range
 from policycheck.model.placement import Selector
 from policycheck.model.workload import PodSet, TopologyRequest
+from policycheck.simulate.events import Delays
 from policycheck.simulate.job import Arrivals, Job
 from policycheck.simulate.run import run
 from policycheck.systems.kueue.drive.world import world
@@ -87,7 +88,7 @@ def play(queues, jobs, *, nodes=None, changes=(), placing=True, opened=None, **o
     start = opened or opening(queues, nodes=nodes, **more)
     inventory = Inventory(tuple(nodes or ()), known=nodes is not None)
     every = tuple(sorted(jobs, key=lambda j: (j.submit, j.id)))
-    made = world(start, inventory, every, placing=placing)
+    made = world(start, inventory, every, placing=placing, delays=options.get("delays", Delays()))
     return run(made, Arrivals(every, tuple(changes)), **options)
 
 

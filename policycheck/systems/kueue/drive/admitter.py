@@ -22,7 +22,8 @@ from policycheck.simulate.events import (
 from policycheck.simulate.job import SECOND, Job
 from policycheck.simulate.placer import Set, Where
 from policycheck.simulate.scheduler import RESERVED, Decision, Grant
-from policycheck.systems.kueue.drive.facts import patience, principal, queue_facts
+from policycheck.systems.kueue.drive.clock import Batches, Sampler
+from policycheck.systems.kueue.drive.facts import check, patience, principal, queue_facts
 from policycheck.systems.kueue.drive.field import Field
 from policycheck.systems.kueue.drive.state import digest
 from policycheck.systems.kueue.drive.wish import amount_of, wishes
@@ -39,13 +40,17 @@ _TURNS = {life.ADMITTED: STARTS, life.EVICTED: LEAVES, life.DEACTIVATED: GIVES_U
 
 
 class KueueAdmitter:
-    """One run of Kueue. ``opening`` is what holds at virtual time 0."""
+    """One run of Kueue. ``opening`` is what holds at virtual time 0.
+
+    ``batch``: parked workloads return so many ms after quota was freed in their tree; Kueue itself takes a
+    second, to look at them less often (#9232, from 0.15.5 and 0.16.2 on).
+    """
 
     # Reasons of the conditions Evicted and, beneath Deactivated, of what led to it (API reference, Workload).
     preempted = "Preempted"
     too_long = "MaximumExecutionTimeExceeded"
 
-    def __init__(self, opening: Opening, resource: str = "") -> None:
+    def __init__(self, opening: Opening, resource: str = "", *, batch: int = 0) -> None:
         self._opening = opening
         self._session: Session = opening.session()
         self._zero = -(-opening.now // NANOS)  # in ms
@@ -56,6 +61,8 @@ class KueueAdmitter:
         self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
         self._taking: tuple[int, ...] = ()  # trees in which somebody was evicted last
         self._field = Field(self._session)
+        self._batches = Batches(self._session, batch * NANOS) if batch > 0 else None
+        self._sampler = Sampler(self._session)
         self._second, self._prefix = -1, ""
 
     @property
@@ -93,20 +100,29 @@ class KueueAdmitter:
         if found is None:
             known = wishes(self._session, queue, item.shape)
             found = self._entries[key] = (amount_of(item.shape, self.resource), known)
-        return Entry(queue.name, *found)
+        seconds = item.workload.max_execution_seconds
+        return Entry(queue.name, *found, limit=seconds * SECOND if seconds else 0)
 
     def finish(self, ids: Sequence[str], now: int) -> None:
         """Workloads are finished."""
+        self._sampler.sample(self._nanos(now))
         self._session.now = self._nanos(now)
         self._session.release(ids)
+        self._collect()
+
+    def _collect(self) -> None:
+        if self._batches is not None:
+            self._batches.collect()
 
     def settle(self, ids: Sequence[str], now: int) -> None:
         """Evicted workloads have released their quota; those that are active wait again."""
         session = self._session
+        self._sampler.sample(self._nanos(now))
         session.now = self._nanos(now)
         gone = set(ids)
         session.victims = [v for v in session.victims if v.id not in gone]
         session.release(ids, requeue=True)
+        self._collect()
 
     # -- cycles -------------------------------------------------------------------------------------
 
@@ -117,6 +133,7 @@ class KueueAdmitter:
     def cycle(self, now: int) -> Sequence[Decision]:
         """One scheduling cycle."""
         session = self._session
+        self._sampler.sample(self._nanos(now))
         decisions = session.cycle(self._nanos(now))
         taking: set[int] = set()
         for decision in decisions:
@@ -147,13 +164,11 @@ class KueueAdmitter:
 
     def checks(self, name: str) -> list[Check]:
         """Admission checks that apply to the flavors it was given and are not Ready."""
-        known = self._opening.objects.checks
-        pending = self._session.pending_checks(name)
-        return [Check(one, known[one].controller if one in known else "") for one in pending]
+        return [check(self._opening.objects, one) for one in self._session.pending_checks(name)]
 
-    def agree(self, name: str, check: str, now: int) -> list[Turn]:
+    def agree(self, name: str, agreed: str, now: int) -> list[Turn]:
         """An admission check is Ready."""
-        return self._turns(self._session.check(name, check, "Ready", self._nanos(now)))
+        return self._turns(self._session.check(name, agreed, "Ready", self._nanos(now)))
 
     def ready(self, name: str, now: int) -> None:
         """The condition PodsReady."""
@@ -170,11 +185,17 @@ class KueueAdmitter:
     def next_due(self) -> int:
         """The end of the next back-off, or a node that is about to count as failed."""
         due = self._session.next_due()
+        batch = None if self._batches is None else self._batches.next_due()
+        if batch is not None and (due is None or batch < due):
+            due = batch
         return NEVER if due is None else -(-due // NANOS) - self._zero
 
     def wake(self, now: int) -> list[Turn]:
-        """Back-offs are over, nodes count as failed."""
-        return self._turns(self._session.wake(self._nanos(now)))
+        """Back-offs are over, nodes count as failed, parked workloads return."""
+        found = self._turns(self._session.wake(self._nanos(now)))
+        if self._batches is not None:
+            self._batches.wake(self._nanos(now))
+        return found
 
     def _turns(self, turns: Iterable[life.Turn]) -> list[Turn]:
         """Those that change what becomes of a workload; that one is to be moved shows in the next cycle."""

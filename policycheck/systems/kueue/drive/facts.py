@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policycheck.model.amount import UNLIMITED, add
-from policycheck.simulate.events import Pair, Patience, QueueFacts
+from policycheck.simulate.events import Check, Pair, Patience, QueueFacts
 from policycheck.simulate.job import SECOND
 from policycheck.systems.gpu.resources import is_accelerator, is_whole
 from policycheck.systems.kueue.model import ClusterQueue, KueueObjects
 from policycheck.systems.kueue.scheduler.life import waits
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.state import quotas
+
+PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 
 def principal(objects: KueueObjects) -> str:
@@ -35,6 +37,15 @@ def patience(session: Session) -> Patience:
     if config is None:
         return Patience()
     return Patience(round(config.timeout * SECOND), round(config.recovery_timeout * SECOND))
+
+
+def check(objects: KueueObjects, name: str) -> Check:
+    """An admission check. One that provisions nodes is taken for two minutes where nobody knows better."""
+    known = objects.checks.get(name)
+    controller = known.controller if known is not None else ""
+    if controller == PROVISIONING:
+        return Check(name, controller, 120 * SECOND, provides=True)
+    return Check(name, controller)
 
 
 def queue_facts(session: Session, queue: ClusterQueue, resource: str) -> QueueFacts:

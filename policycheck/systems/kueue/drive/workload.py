@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from policycheck.simulate.job import SECOND, Job
+from policycheck.systems.core.podspec import plain_number
+from policycheck.systems.kueue.jobs import MAX_EXECUTION
 from policycheck.systems.kueue.model import KueueWorkload
 
 NANOS = 1_000_000  # in a millisecond
@@ -41,4 +43,5 @@ def workload(job: Job, number: int, created: str) -> KueueWorkload:
         uid=f"{number:09d}",
         labels=job.labels,
         annotations=job.annotations,
+        max_execution_seconds=plain_number(job.labels.get(MAX_EXECUTION, "")) if job.labels else None,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from policycheck.model.inventory import Inventory, Node
-from policycheck.simulate.events import Pool, World
+from policycheck.simulate.events import Delays, Pool, World
 from policycheck.simulate.job import Job
 from policycheck.simulate.machine import machines, offers
+from policycheck.simulate.period import show
 from policycheck.simulate.placer import Set
 from policycheck.simulate.reference import Watch, reference, shape
 from policycheck.simulate.room import pods_on, room
@@ -15,30 +16,49 @@ from policycheck.systems.core.scheduler.placer import NodePlacer
 from policycheck.systems.gpu.device import devices_of
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.drive.admitter import KueueAdmitter
+from policycheck.systems.kueue.drive.facts import check
 from policycheck.systems.kueue.model import KueueObjects
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler.domains import HOSTNAME
 
+_STANDARD = Delays()
 NO_NODES = "no inventory is known: nodes are not simulated, and a job starts as soon as it has quota"
 NOT_PLACED = "where pods go is not simulated, as asked: a job starts as soon as it has quota"
 BY_QUOTA = "nodes come and go on demand, so that topologies are not decided: {0} place by quota alone"
 
 
-def world(opening: Opening, inventory: Inventory, jobs: Sequence[Job] = (), *, placing: bool = True) -> World:
+def world(
+    opening: Opening,
+    inventory: Inventory,
+    jobs: Sequence[Job] = (),
+    *,
+    placing: bool = True,
+    delays: Delays = _STANDARD,
+) -> World:
     """The cluster with no Workload in it. ``placing`` False: quota alone, wherever pods may go.
 
-    ``jobs`` are those to come: what is free on nodes is measured against their pods.
+    ``jobs`` are those to come: what is free on nodes is measured against their pods. ``delays`` must be
+    those of the run.
     """
     objects = opening.objects._replace(workloads={})
     opening = opening._replace(objects=objects, nodes=opening.nodes if placing else None)
-    admitter = KueueAdmitter(opening)
+    admitter = KueueAdmitter(opening, batch=delays.batch)
+    notes = _assumed(objects, delays)
     if not placing or not inventory.known:
-        return World(admitter, notes=(NOT_PLACED if inventory.known else NO_NODES,))
-    notes = _undecided(objects) if opening.nodes is None else ()
+        return World(admitter, notes=(*notes, NOT_PLACED if inventory.known else NO_NODES))
+    if opening.nodes is None:
+        notes += _undecided(objects)
     if opening.nodes is not None and _chooses_all(objects) and not is_accelerator(admitter.resource):
         return World(admitter, notes=notes)
     placer, pools = nodes(inventory.nodes, jobs)
     return World(admitter, placer, pools, (*notes, *placer.notes))
+
+
+def _assumed(objects: KueueObjects, delays: Delays) -> tuple[str, ...]:
+    """How long admission checks take, which no manifest says."""
+    used = sorted({rule.name for queue in objects.cluster_queues.values() for rule in queue.checks})
+    found = [(name, delays.of(check(objects, name))) for name in used if name in objects.checks]
+    return tuple(f"admission check {name} is taken to agree after {show(ms)}" for name, ms in found)
 
 
 def _undecided(objects: KueueObjects) -> tuple[str, ...]:

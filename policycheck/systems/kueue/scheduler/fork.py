@@ -48,6 +48,7 @@ def fork(session: Session) -> Session:
     other.tried = dict(session.tried)
     other.stamps = session.stamps.copy()
     other.due, other.failing = session.due.copy(), dict(session.failing)
+    other.returning = None if session.returning is None else set(session.returning)
     other.unready, other.stalled = set(session.unready), session.stalled
     return other
 

@@ -83,6 +83,7 @@ class Session:
         self.stamps = [0] * len(self.trees)  # grows whenever what a tree decides on has changed
         self.due: list[Due] = []  # a heap of what happens by itself
         self.failing: dict[str, int] = {}  # nodes that are not Ready: when they count as failed
+        self.returning: set[int] | None = None  # trees whose parked workloads return when somebody says so
         self.unready: set[str] = set()  # hold quota without all pods running, when that blocks others
         self.stalled = False  # a cycle waits for them
         config = waits(self)
@@ -247,7 +248,10 @@ class Session:
             if item.workload.unhealthy_nodes:
                 item.workload = item.workload._replace(unhealthy_nodes=())
             self.enqueue(item)
-        self.return_parked(freed)
+        if self.returning is None:
+            self.return_parked(freed)
+        else:
+            self.returning |= freed
 
     def return_parked(self, trees: Iterable[int]) -> None:
         """All parked workloads of ``trees`` are active again."""
