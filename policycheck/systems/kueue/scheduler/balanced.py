@@ -169,9 +169,10 @@ class _Task:
             if weak:
                 changed.append(domain)
         if counts.single and level == len(self._domains.levels) - 2:
-            add_up(self._domains, pruned, changed, 1)
+            add_up(self._domains, pruned, changed, 1, scored=self._profile.prefers)
         elif among and (changed or self._wish.inner):
-            roll(self._domains, pruned, self._wish, among[0], among[-1] + 1, level, {})
+            plain, scored = self._wish._replace(inner={}), self._profile.prefers
+            roll(self._domains, pruned, plain, among[0], among[-1] + 1, level, scored=scored)
         for domain in among:
             if counts.led or pruned.slices[domain] < threshold:
                 self._cut(pruned, domain, threshold, level)

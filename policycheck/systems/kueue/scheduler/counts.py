@@ -5,7 +5,7 @@ Leaves first, then the sums upward. Source: KEP-2724 "Topology aware scheduling"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from policycheck.systems.kueue.scheduler.domains import Domains
@@ -32,13 +32,16 @@ class Counts:
 
     __slots__ = ("leaders", "pods", "pods_led", "score", "slices", "slices_led")
 
-    def __init__(self, size: int, *, led: bool, single: bool = False) -> None:
+    def __init__(
+        self, size: int, *, led: bool, single: bool = False, nothing: list[int] | None = None
+    ) -> None:
+        """``nothing`` are as many zeros to be used for leaders and scores where these never change."""
         self.pods = [0] * size
         self.slices = self.pods if single and not led else [0] * size
         self.pods_led = [0] * size if led else self.pods
         self.slices_led = [0] * size if led else self.slices
-        self.leaders = [0] * size
-        self.score = [0] * size
+        self.leaders = [0] * size if nothing is None else nothing
+        self.score = [0] * size if nothing is None else nothing
 
     @property
     def single(self) -> bool:
@@ -73,25 +76,25 @@ def roll(
     begin: int,
     end: int,
     level: int,
-    inner: Mapping[int, int],
+    *,
+    scored: bool,
 ) -> None:
-    """Sum up from the leaves to the domains ``begin`` to ``end`` of ``level``."""
+    """Sum up from the leaves to the domains ``begin`` to ``end`` of ``level``; ``scored``: scores too."""
     spans = domains.spans(begin, end, level)
     last = len(domains.levels) - 1
     if wish.slice_level == last:
         cut(counts, wish.slice_size, *spans[-1])
     for at in range(last - 1, level - 1, -1):
         low, high = spans[at - level]
-        add_up(domains, counts, range(low, high), inner.get(at + 1, 1))
+        add_up(domains, counts, range(low, high), wish.inner.get(at + 1, 1), scored=scored)
         if at == wish.slice_level:
             cut(counts, wish.slice_size, low, high)
 
 
-def add_up(domains: Domains, counts: Counts, some: range | list[int], unit: int) -> None:
+def add_up(domains: Domains, counts: Counts, some: Iterable[int], unit: int, *, scored: bool) -> None:
     """Domains of one level out of their children, each of which counts in whole slices of ``unit``."""
     led = counts.led
     single, kids, pods, score = counts.single and unit == 1, domains.kids, counts.pods, counts.score
-    scored = any(score[domains.first[-2] :])
     for domain in some:
         low, high = kids[domain]
         if scored:

@@ -42,6 +42,7 @@ class Domains:
     """
 
     __slots__ = (
+        "_alike",
         "first",
         "free",
         "homes",
@@ -90,6 +91,7 @@ class Domains:
             for machine in machines:
                 add_node(self.free, self.leaves, leaf, machine, 1)
         self.sifted: dict[tuple[object, ...], Eligible] = {}
+        self._alike: tuple[dict[str, list[int]], list[int], list[int]] | None = None
 
     def copy(self) -> Domains:
         """A copy whose nodes change by themselves."""
@@ -166,6 +168,22 @@ class Domains:
     def written_levels(self) -> tuple[str, ...]:
         """The level keys that go with ``names``."""
         return self.levels[-1:] if self.hostname else self.levels
+
+    def alike(self) -> tuple[list[int], list[int]]:
+        """Leaves that have the same of everything: the class of each, and one leaf of each class."""
+        if self._alike is None or self._alike[0] is not self.free:
+            numbers: dict[tuple[int, ...], int] = {}
+            columns = [self.free[r] for r in sorted(self.free)]
+            looks = zip(*columns, strict=True) if columns else [()] * self.leaves
+            classes: list[int] = []
+            examples: list[int] = []
+            for leaf, look in enumerate(looks):
+                number = numbers.setdefault(look, len(numbers))
+                if number == len(examples):
+                    examples.append(leaf)
+                classes.append(number)
+            self._alike = self.free, classes, examples
+        return self._alike[1:]
 
     def is_live(self, values: Values) -> bool:
         """Whether an assignment to ``values`` names a leaf that is there and can be used."""

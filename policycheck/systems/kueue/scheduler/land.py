@@ -60,7 +60,21 @@ class Place(NamedTuple):
 class Land:
     """Domains by flavor with the usage of their leaves. Adding and removing are exact opposites."""
 
-    __slots__ = ("asked", "empty", "epoch", "fields", "frozen", "known", "log", "places", "spots", "usage")
+    __slots__ = (
+        "_nothing",
+        "asked",
+        "counted",
+        "empty",
+        "epoch",
+        "fields",
+        "frozen",
+        "known",
+        "left",
+        "log",
+        "places",
+        "spots",
+        "usage",
+    )
 
     def __init__(self, fields: Mapping[str, Domains], *, shared: bool) -> None:
         self.fields = dict(fields)
@@ -68,8 +82,11 @@ class Land:
         self.log: list[int] = []  # spots at which usage changed, or nodes (~spot), in order
         self.epoch = 0  # grows when the log begins anew
         self.known: dict[object, Any] = {}  # what was counted, by those who count
+        self.counted = 0  # domains of all that
+        self.left: dict[tuple[str, str], Any] = {}  # what leaves have left, by flavor and resource
         self.asked: dict[object, Any] = {}  # the same, by asks
         self.empty: dict[object, Any] = {}  # what was found with nobody placed
+        self._nothing: dict[int, list[int]] = {}
         self.spots = 0
         self.frozen: dict[str, Domains] | None = None
         self.places: dict[str, Place] = {}
@@ -94,10 +111,18 @@ class Land:
         other = Land.__new__(Land)
         other.fields = {flavor: domains.copy() for flavor, domains in self.fields.items()}
         other.usage = self.usage.copy()
+        other._nothing = self._nothing  # noqa: SLF001 - it never changes
         other.log, other.epoch = [], 0
-        other.known, other.asked, other.empty = {}, {}, {}
+        other.known, other.asked, other.empty, other.left, other.counted = {}, {}, {}, {}, 0
         other.spots, other.places, other.frozen = self.spots, self.places, None
         return other
+
+    def nothing(self, size: int) -> list[int]:
+        """Zeros that nobody changes."""
+        found = self._nothing.get(size)
+        if found is None:
+            found = self._nothing[size] = [0] * size
+        return found
 
     def nodes(self) -> Mapping[str, Domains]:
         """The domains by flavor with nodes as they are now, whatever comes."""

@@ -78,6 +78,7 @@ class Finder:
         stock = stock_of(self.land, self.flavor, ask, leader, wish, scored=scored, empty=self._empty)
         if key is not None:
             self.land.asked[key] = (wish, stock)
+            stock.keys.append(key)
         return wish, stock
 
     def _left_out(self, stock: Stock, ask: Ask, assumed: Assumed, within: int | None) -> str:

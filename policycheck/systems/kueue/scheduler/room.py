@@ -32,24 +32,6 @@ class Room:
         self.domains: Domains = land.fields[flavor]
         self._empty = empty
 
-    def column(self, each: Amounts) -> list[int]:
-        """How many pods every leaf has room for, whoever may go there."""
-        domains = self.domains
-        room: list[int] | None = None
-        for resource, amount in with_slot(each).items():
-            if amount <= 0:
-                continue
-            free = domains.free.get(resource)
-            if free is None:
-                return [0] * domains.leaves
-            if self._empty:
-                column = [f // amount for f in free]
-            else:
-                used = self.land.used(self.flavor, resource)
-                column = [(f - u) // amount for f, u in zip(free, used, strict=True)]
-            room = column if room is None else list(map(min, room, column))
-        return [min(MOST, max(0, n)) for n in room or ()]
-
     def at(self, leaf: int, each: Amounts, less: Iterable[Amounts] = ()) -> int:
         """How many pods ``leaf`` has room for when ``less`` is taken as well."""
         best = MOST

@@ -42,7 +42,7 @@ class Search:
         level = wish.level
         if not any(self._domains.live):
             return f"no topology domains at level: {self._domains.levels[level]}"
-        if self._ranked is not None:
+        if self._ranked is not None and self._wanted > 0:
             return self._run_ranked(self._ranked, level)
         while True:
             among = self._deal.ordered_led(range(first[level], first[level + 1]))

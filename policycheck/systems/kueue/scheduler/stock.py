@@ -12,11 +12,12 @@ from typing import NamedTuple
 from policycheck.systems.kueue.scheduler.counts import Counts, add_up, cut, is_single, roll
 from policycheck.systems.kueue.scheduler.domains import Domains, Eligible
 from policycheck.systems.kueue.scheduler.land import Land
+from policycheck.systems.kueue.scheduler.left import Left, left_of
 from policycheck.systems.kueue.scheduler.ranks import Ranks
 from policycheck.systems.kueue.scheduler.room import MOST, Assumed, Room, with_slot
 from policycheck.systems.kueue.scheduler.wish import Ask, Wish
 
-_MOST_COUNTED = 1_500_000  # domains of all stocks that one land keeps; the longest unused go first
+_MOST_COUNTED = 2_000_000  # domains of all stocks that one land keeps; the longest unused go first
 
 
 class Kind(NamedTuple):
@@ -49,9 +50,11 @@ class Stock:
         "_wish",
         "counts",
         "eligible",
+        "keys",
         "kind",
         "land",
         "room",
+        "used",
     )
 
     def __init__(
@@ -73,6 +76,8 @@ class Stock:
         self._rows: list[tuple[int, list[int], int]] | None = []
         self._ranks: dict[int, Ranks] = {}
         self.counts = Counts(0, led=False)
+        self.used = False
+        self.keys: list[object] = []  # under which asks find it
 
     @property
     def domains(self) -> Domains:
@@ -92,6 +97,7 @@ class Stock:
     def mend(self) -> None:
         """Catch up with the land."""
         land = self.land
+        self.used = True
         land.trim()
         stale, self._stale = self._stale, []
         if self._epoch != land.epoch:
@@ -124,19 +130,60 @@ class Stock:
 
     def _all(self) -> None:
         domains, wish = self.domains, self._wish
-        led = self._leader is not None
-        counts = self.counts = Counts(domains.size, led=led, single=is_single(wish, len(domains.levels)))
+        led, scored = self._leader is not None, bool(self.eligible.weights)
+        single = is_single(wish, len(domains.levels))
+        nothing = None if led or scored else self.land.nothing(domains.size)
+        counts = self.counts = Counts(domains.size, led=led, single=single, nothing=nothing)
         self._ranks = {}
         base = domains.first[-2]
+        few = None if led or scored else self._few()
+        if few is not None:
+            held = [leaf for leaf in few if self._set(counts, base + leaf, self._count(leaf))]
+            self._climb({base + leaf for leaf in held})
+            return
         may = bytes(map(int.__and__, domains.live, self.eligible.fits))
-        room = self.room.column(self._each)
+        room = self._column()
         counts.pods[base:] = room if all(may) else [n if m else 0 for n, m in zip(room, may, strict=True)]
-        if self.eligible.weights:
+        if scored:
             counts.score[base:] = [w * m for w, m in zip(self.eligible.weights, may, strict=True)]
         if led:
             for leaf in range(domains.leaves):
                 self._lead(leaf, {})
-        roll(domains, counts, wish, 0, domains.first[1], 0, wish.inner)
+        roll(domains, counts, wish, 0, domains.first[1], 0, scored=scored)
+
+    @staticmethod
+    def _set(counts: Counts, domain: int, pods: int) -> int:
+        counts.pods[domain] = pods
+        return pods
+
+    def _few(self) -> list[int] | None:
+        """The leaves that have the scarcest of what is asked for; None when these are not few."""
+        if self.kind.empty:
+            return None
+        best: tuple[int, Left, int] | None = None
+        for resource, amount in with_slot(self._each).items():
+            if amount > 0:
+                left = left_of(self.land, self.kind.flavor, resource)
+                having = left.having(amount)
+                if best is None or having < best[0]:
+                    best = having, left, amount
+        if best is None or best[0] * 4 > self.domains.leaves:
+            return None
+        return best[1].leaves(best[2])
+
+    def _column(self) -> list[int]:
+        """How many pods every leaf has room for, whoever may go there."""
+        domains, flavor = self.domains, self.kind.flavor
+        wants = [(r, a) for r, a in with_slot(self._each).items() if a > 0]
+        if any(r not in domains.free for r, _ in wants):
+            return [0] * domains.leaves
+        if self.kind.empty:
+            classes, examples = domains.alike()
+            most = [self.room.at(leaf, self._each) for leaf in examples]
+            return [most[number] for number in classes]
+        columns = [[n // a for n in left_of(self.land, flavor, r).amounts] for r, a in wants]
+        least = columns[0] if len(columns) == 1 else list(map(min, *columns))
+        return least if max(least, default=0) <= MOST else [min(n, MOST) for n in least]
 
     def _some(self, leaves: Iterable[int]) -> None:
         """Count some leaves again, and what is above them."""
@@ -212,8 +259,7 @@ class Stock:
 
     def _sums(self, leaves: Iterable[int], assumed: Assumed) -> None:
         """Count leaves again with all that is above them, a leader and preferences included."""
-        domains, counts, wish = self.domains, self.counts, self._wish
-        base, last = domains.first[-2], len(domains.levels) - 1
+        domains, counts, base = self.domains, self.counts, self.domains.first[-2]
         some = {base + leaf for leaf in leaves}
         for leaf in leaves:
             more = assumed.get(domains.names[leaf])
@@ -223,14 +269,20 @@ class Stock:
             )
             if self._leader is not None:
                 self._lead(leaf, assumed)
+        self._climb(some)
+        self._ranks = {}
+
+    def _climb(self, some: set[int]) -> None:
+        """Sum up what is above some leaves."""
+        domains, counts, wish = self.domains, self.counts, self._wish
+        scored, last = bool(self.eligible.weights), len(domains.levels) - 1
         for level in range(last, -1, -1):
             if level < last:
                 some = {domains.up[d] for d in some}
-                add_up(domains, counts, sorted(some), wish.inner.get(level + 1, 1))
-            if level == wish.slice_level:
+                add_up(domains, counts, some, wish.inner.get(level + 1, 1), scored=scored)
+            if level == wish.slice_level and not counts.single:
                 for domain in some:
                     cut(counts, wish.slice_size, domain, domain + 1)
-        self._ranks = {}
 
     def _lead(self, leaf: int, assumed: Assumed) -> None:
         """What ``leaf`` holds beside the leader."""
@@ -268,7 +320,8 @@ class Stock:
         low, high = domains.under(domain)
         counts.pods[base + low : base + high] = self.counts.pods[base + low : base + high]
         counts.score[base + low : base + high] = self.counts.score[base + low : base + high]
-        roll(domains, counts, wish, 0, domains.first[1], 0, wish.inner)
+        scored = bool(self.eligible.weights)
+        roll(domains, counts, wish, 0, domains.first[1], 0, scored=scored)
         return counts
 
 
@@ -286,21 +339,28 @@ def stock_of(
         tuple(sorted(wish.inner.items())),
         empty,
     )
-    found = land.known.pop(kind, None)
-    if not isinstance(found, Stock):
-        found = Stock(land, kind, ask.each, leader, wish)
-        _make_room(land, found.domains.size)
-    land.known[kind] = found
+    found: Stock | None = land.known.get(kind)
+    if found is None:
+        size = land.fields[flavor].size
+        _make_room(land, size)
+        found = land.known[kind] = Stock(land, kind, ask.each, leader, wish)
+        land.counted += size
     found.mend()
     return found
 
 
 def _make_room(land: Land, more: int) -> None:
-    """Forget stocks until ``more`` domains may be counted as well."""
-    total = more + sum(s.domains.size for s in land.known.values() if isinstance(s, Stock))
-    for kind in list(land.known):
-        if total <= _MOST_COUNTED:
-            return
-        old = land.known.pop(kind)
-        land.asked.clear()
-        total -= old.domains.size if isinstance(old, Stock) else 0
+    """Forget stocks until ``more`` domains may be counted as well; one that was of use since it was last
+    looked at is spared once.
+    """
+    known = land.known
+    while known and land.counted + more > _MOST_COUNTED:
+        kind = next(iter(known))
+        old: Stock = known.pop(kind)
+        if old.used:
+            old.used = False
+            known[kind] = old
+            continue
+        land.counted -= old.domains.size
+        for key in old.keys:
+            land.asked.pop(key, None)
