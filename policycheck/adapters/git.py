@@ -27,6 +27,7 @@ _COMMAND = (
 _LINK, _MODULE = "120000", "160000"
 _LINK_LENGTH = 4096  # bytes of a link's target, as the kernel has it
 _CHUNK = 1024 * 1024
+_WORD = "--new-from"
 
 
 class GitError(ValueError):
@@ -43,22 +44,35 @@ class State(NamedTuple):
     modules: tuple[str, ...]  # folders that are other repositories
 
 
+def exact(rev: str, folder: str, word: str) -> State:
+    """What was there in ``rev`` itself. ``word`` is what the user wrote, for messages. Raises GitError."""
+    top, wanted = _commit(rev, folder, word)
+    return _files(os.path.realpath(top), wanted, word)
+
+
+def _commit(rev: str, folder: str, word: str) -> tuple[str, str]:
+    """The top of the work tree, and the commit that ``rev`` means."""
+    top = _one(folder, "rev-parse", "--show-toplevel", word=word)
+    if top is None:
+        raise GitError(f"{word} needs a git repository, and {folder or '.'} is in none")
+    if not rev or rev.startswith("-"):
+        raise GitError(f"{word} {rev!r} is no revision; give a branch, a tag or a commit")
+    named = f"{rev}^{{commit}}"
+    wanted = _one(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", named, word=word)
+    if wanted is None:
+        raise GitError(
+            f"{word}: this repository has no commit {rev!r}; fetch it first, or give another revision"
+        )
+    return top, wanted
+
+
 def state(rev: str, folder: str) -> State:
     """What was there where ``rev`` and the checked-out commit have parted (their merge base).
 
     So a branch is compared with what it was cut from, and what others did since then is nobody's
     doing here. ``folder`` is any folder of the work tree. Raises GitError.
     """
-    top = _one(folder, "rev-parse", "--show-toplevel")
-    if top is None:
-        raise GitError(f"--new-from needs a git repository, and {folder or '.'} is in none")
-    if not rev or rev.startswith("-"):
-        raise GitError(f"--new-from {rev!r} is no revision; give a branch, a tag or a commit")
-    wanted = _one(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}")
-    if wanted is None:
-        raise GitError(
-            f"--new-from: this repository has no commit {rev!r}; fetch it first, or give another revision"
-        )
+    top, wanted = _commit(rev, folder, _WORD)
     head = _one(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     base = _one(folder, "merge-base", wanted, head) if head else None
     if base is None:
@@ -66,16 +80,16 @@ def state(rev: str, folder: str) -> State:
             f"--new-from: {rev} and what is checked out have no common commit in sight; in a shallow clone "
             "fetch the history that is missing (git fetch --unshallow)"
         )
-    return _files(os.path.realpath(top), base)
+    return _files(os.path.realpath(top), base, _WORD)
 
 
-def _files(top: str, commit: str) -> State:
+def _files(top: str, commit: str, word: str) -> State:
     blobs: dict[str, str] = {}
     links: dict[str, str] = {}
     modules = []
-    listed = _run(top, "ls-tree", "-r", "-z", "--full-tree", commit)
+    listed = _run(top, "ls-tree", "-r", "-z", "--full-tree", commit, word=word)
     if listed.returncode:
-        raise GitError(f"--new-from: git can not list {commit[:12]}: {_words(listed.stderr)}")
+        raise GitError(f"{word}: git can not list {commit[:12]}: {_words(listed.stderr)}")
     for line in listed.stdout.split(b"\0"):
         meta, _, name = line.partition(b"\t")
         if not name:
@@ -150,17 +164,17 @@ def link_target(blobs: Blobs, identity: str) -> str:
     return os.fsdecode(blobs.read(identity, _LINK_LENGTH))
 
 
-def _one(folder: str, *args: str) -> str | None:
+def _one(folder: str, *args: str, word: str = _WORD) -> str | None:
     """The one line that git answers; None when it says no. Raises GitError when it can not be asked."""
-    done = _run(folder, *args)
+    done = _run(folder, *args, word=word)
     if done.returncode == 0:
         return os.fsdecode(done.stdout).rstrip("\n") or None
     if b"dubious ownership" in done.stderr:
-        raise GitError(f"--new-from: git refuses to read {folder or '.'}: {_words(done.stderr)}")
+        raise GitError(f"{word}: git refuses to read {folder or '.'}: {_words(done.stderr)}")
     return None
 
 
-def _run(folder: str, *args: str) -> subprocess.CompletedProcess[bytes]:
+def _run(folder: str, *args: str, word: str = _WORD) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(  # noqa: S603 - as above
             [*_COMMAND, "-C", folder or ".", *args],
@@ -171,11 +185,11 @@ def _run(folder: str, *args: str) -> subprocess.CompletedProcess[bytes]:
             env=_environment(),
         )
     except FileNotFoundError as error:
-        raise GitError("--new-from needs git, and it is not installed") from error
+        raise GitError(f"{word} needs git, and it is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise GitError(f"--new-from: git did not answer within {_TIMEOUT:.0f} s") from error
+        raise GitError(f"{word}: git did not answer within {_TIMEOUT:.0f} s") from error
     except (OSError, ValueError) as error:
-        raise GitError(f"--new-from: git can not be asked: {error}") from error
+        raise GitError(f"{word}: git can not be asked: {error}") from error
 
 
 def _words(stderr: bytes) -> str:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from policycheck.adapters.git import Blobs, GitError, State, link_target, state
+from policycheck.adapters.git import Blobs, GitError, State, exact, link_target, state
 from policycheck.record import NamedTuple
 from policycheck.source.files import STDIN, expand, walk
 from policycheck.source.tree import DISK, Listing
@@ -59,6 +59,31 @@ def earlier(rev: str, sources: Sources, settings: Settings) -> Iterator[Earlier]
         if found.modules:
             note += f"; what is in submodules ({', '.join(found.modules[:3])}) counts as it is now"
         yield Earlier(before, note)
+
+
+@contextmanager
+def revised(rev: str, sources: Sources, word: str) -> Iterator[Sources]:
+    """``sources`` as they were in ``rev`` itself; ``word`` is what the user wrote. Raises GitError.
+
+    What is given beside the manifests (the inventory) and is not in that revision counts as it is.
+    """
+    found = exact(rev, _folder(sources.paths), word)
+    with ExitStack() as stack:
+        blobs = Blobs(found.top)
+        stack.callback(blobs.close)
+        tree = _Past(found, blobs, sources.read)
+        for path in sources.paths:
+            if path == "-" or tree.inside(path) is None:
+                raise GitError(f"{word}: {path} is not in the repository {found.top}")
+            if not tree.exists(path):
+                raise GitError(f"{word}: {path} is not in that revision")
+        tree.keep([*sources.context, *sources.inventory])
+        past = sources._replace(read=tree.read, tree=tree, render=None)
+        if sources.render is not None:
+            export = _Export(tree, sources.render)
+            stack.callback(export.close)
+            past = past._replace(render=export.render)
+        yield past
 
 
 def _folder(paths: Iterable[str]) -> str:

@@ -37,6 +37,7 @@ COMMANDS = (
     Entry("matrix", "Who can take running jobs from whom, by queue and priority."),
     Entry("why", "Why a workload waits, what would let it in, and what that costs others."),
     Entry("certify", "Which promises to teams this configuration keeps, and the story that breaks one."),
+    Entry("compare", "What a change does to each team."),
     Entry("verify", "Whether a certificate still counts, and what changed since."),
     Entry("explain", "The page of a rule, a claim or a reason."),
     Entry("rules", "The catalogue; tests and scaffolds for rules of your own."),

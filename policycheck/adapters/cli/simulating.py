@@ -30,15 +30,15 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
     common.guard((output,), (options["trace"] or "", options["mix"] or ""))
     common.later(f"--backend {options['backend']}", options["backend"] != "here")
-    horizon = _period("--horizon", options["horizon"])
-    service = _period("--service-time", options["service_time"])
+    horizon = period("--horizon", options["horizon"])
+    service = period("--service-time", options["service_time"])
     with Progress(quiet=quiet) as told:
         with common.errors_of_use():
             if options["form"] == "html":
                 _check_extra()
             mix, sources = _mix(sources, options)
         told("reading the trace")
-        recorded = _trace(options, sources)
+        recorded = recording(options, sources)
         if recorded is None:
             return exitcode.UNREAD
         with common.errors_of_use():
@@ -47,7 +47,7 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
             from policycheck.app.simulate import Options
 
             trace, setting = recorded
-            seed, load, usual = options["seed"], options["load"] or 0.0, _period("--usual", options["usual"])
+            seed, load, usual = options["seed"], options["load"] or 0.0, period("--usual", options["usual"])
             offering = Offering(mix, trace, setting, seed, horizon, load, options["manifests"], usual)
             how = Options(
                 seed=seed,
@@ -83,7 +83,7 @@ def _mix(sources: Sources, options: Mapping[str, Any]) -> tuple[Mix | None, Sour
     return mix, sources
 
 
-def _trace(options: Mapping[str, Any], sources: Sources) -> tuple[Trace | None, TraceSetting] | None:
+def recording(options: Mapping[str, Any], sources: Sources) -> tuple[Trace | None, TraceSetting] | None:
     """The recorded jobs, if any, and how to replay them; None when they can not be read, which is said.
 
     Raises click.ClickException for settings that are wrong.
@@ -109,7 +109,7 @@ def _trace(options: Mapping[str, Any], sources: Sources) -> tuple[Trace | None, 
         return None
 
 
-def _period(option: str, text: str | None) -> int:
+def period(option: str, text: str | None) -> int:
     """Milliseconds; 0 for what is not said. Raises click.UsageError."""
     if not text:
         return 0

@@ -1,0 +1,350 @@
+"""Two configurations side by side: for people at a terminal, for a pull request, and for programs.
+
+JSON (``render_json``), additions allowed, changes raise ``schemaVersion``::
+
+    {"schemaVersion": 1, "scopes": [{"scope", "old": {"label", "target"}, "new": {...}, "resource", "seeds",
+      "horizon": s, "jobs", "source",
+      "figures": [{"name", "unit", "old", "new", "difference", "low", "high", "clear": bool, "why"}],
+      "teams": [{"queue", "old": {"nominal", "guarantee", "burst"} | null, "new": {...} | null,
+                 "figures": [...]}],
+      "rights": [{"taker", "victim", "situation", "reason", "classes": [[TAKER, VICTIM]], "gained": bool}]
+                | null, "notes": [...]}]}
+
+Times in seconds, amounts as people count them; "unlimited" where there is no limit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from policycheck.model.amount import UNLIMITED, show
+from policycheck.report.markdown import escape
+from policycheck.report.screen import Style, clean, hang, wrap
+from policycheck.report.simulation_words import span
+from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange
+from policycheck.simulate.contrast import HONOURED, HOURS, JOBS, P90, PREEMPTED, SECONDS, Figure
+
+SCHEMA_VERSION = 1
+MARKDOWN_LINES = 60
+_ROWS = 16  # of teams in Markdown
+_CHANGES = 8  # of rights and notes in Markdown
+_WIDTH = 80
+_SITUATIONS = {
+    "any": "its own jobs",
+    "own": "within its own quota",
+    "cohort": "for what its cohort lends",
+    "borrowing": "while it borrows",
+}
+
+
+# -- programs -----------------------------------------------------------------------------------------
+
+
+def render_json(found: Sequence[Comparison]) -> str:
+    """The same comparisons give the same bytes."""
+    value = {"schemaVersion": SCHEMA_VERSION, "scopes": [_scope(one) for one in found]}
+    return json.dumps(value, indent=2, ensure_ascii=True) + "\n"
+
+
+def _scope(one: Comparison) -> dict[str, Any]:
+    return {
+        "scope": one.scope,
+        "old": {"label": one.old, "target": one.old_target},
+        "new": {"label": one.new, "target": one.new_target},
+        "resource": one.resource,
+        "seeds": list(one.seeds),
+        "horizon": one.horizon / 1000,
+        "jobs": one.jobs,
+        "source": one.source,
+        "figures": [_figure(f) for f in one.figures],
+        "teams": [
+            {
+                "queue": team.queue,
+                "old": _holding(team.old, one.resource),
+                "new": _holding(team.new, one.resource),
+                "figures": [_figure(f) for f in team.figures],
+            }
+            for team in one.teams
+        ],
+        "rights": [_right(r) for r in one.changes] if one.rights else None,
+        "notes": list(one.notes),
+    }
+
+
+def _figure(one: Figure) -> dict[str, Any]:
+    def rounded(value: float | None) -> float | None:
+        return None if value is None else round(value, 6)
+
+    return {
+        "name": one.name,
+        "unit": one.unit,
+        "old": rounded(one.old),
+        "new": rounded(one.new),
+        "difference": rounded(one.difference),
+        "low": rounded(one.low),
+        "high": rounded(one.high),
+        "clear": one.is_clear,
+        "why": one.why or None,
+    }
+
+
+def _holding(one: Holding, resource: str) -> dict[str, Any] | None:
+    if one.nominal is None:
+        return None
+    scale = 1000 if resource == "cpu" else 1
+
+    def amount(value: int | None) -> int | float | str | None:
+        if value is None or value >= UNLIMITED:
+            return None if value is None else "unlimited"
+        return value // scale if value % scale == 0 else value / scale
+
+    return {"nominal": amount(one.nominal), "guarantee": amount(one.guarantee), "burst": amount(one.burst)}
+
+
+def _right(one: RightChange) -> dict[str, Any]:
+    return {
+        "taker": one.taker,
+        "victim": one.holder,
+        "situation": one.situation,
+        "reason": one.reason,
+        "classes": [list(pair) for pair in one.pairs],
+        "gained": one.gained,
+    }
+
+
+# -- words --------------------------------------------------------------------------------------------
+
+
+def value(figure: Figure, number: float | None) -> str:
+    """A number in its unit; a dash for none."""
+    if number is None:
+        return "-"
+    if figure.unit == SECONDS:
+        return span(number * 1000)
+    if figure.unit == HOURS:
+        return f"{number:,.1f} h"
+    if figure.unit == JOBS:
+        return f"{number:,.0f}"
+    return f"{100 * number:.1f}%"
+
+
+def change(figure: Figure) -> str:
+    """The difference with its interval: ``-4.2 points (-5.0 to -3.4)``; "" without one."""
+    if figure.difference is None:
+        return ""
+
+    def written(number: float) -> str:
+        sign = "+" if number > 0 else "-" if number < 0 else ""
+        if figure.unit == SECONDS:
+            return sign + span(abs(number) * 1000)
+        if figure.unit in (HOURS, JOBS):
+            return f"{sign}{abs(number):,.{1 if figure.unit == HOURS else 0}f}"
+        return f"{sign}{abs(100 * number):.1f}"
+
+    points = " points" if figure.unit not in (SECONDS, HOURS, JOBS) else ""
+    text = f"{written(figure.difference)}{points}"
+    if figure.low is not None and figure.high is not None:
+        text += f" ({written(figure.low)} to {written(figure.high)})"
+    return text
+
+
+def verdict(figure: Figure) -> str:
+    """One of better, worse, same, or unclear when chance may do as much; "" when it can not be said."""
+    if figure.difference is None:
+        return ""
+    if figure.difference == 0 and (figure.low is None or figure.low == figure.high):
+        return "same"
+    if figure.low is not None and not figure.is_clear:
+        return "unclear"
+    return "better" if figure.difference * figure.better > 0 else "worse"
+
+
+def amounts(holding: Holding, resource: str) -> str:
+    """``16 + 24``: guarantee and burst."""
+    if holding.nominal is None:
+        return "not there"
+    guarantee, burst = holding.guarantee or 0, holding.burst or 0
+    return f"{show(resource, guarantee)} + {show(resource, burst)}"
+
+
+def _right_words(one: RightChange, classes: int) -> str:
+    who = "its own jobs" if one.taker == one.holder else f"jobs of {one.holder}"
+    pairs = sorted({f"{a or 'no class'} from {b or 'no class'}" for a, b in one.pairs})
+    every = len(one.pairs) == classes * classes
+    which = (
+        "whatever the class"
+        if every
+        else ", ".join(pairs[:3]) + (f" and {len(pairs) - 3} more" * (len(pairs) > 3))
+    )
+    verb = "may now take" if one.gained else "may no longer take"
+    when = "" if one.situation == "any" else f" {_SITUATIONS.get(one.situation, one.situation)}"
+    return f"{one.taker} {verb} {who}{when} ({one.reason}): {which}"
+
+
+def _sides(one: Comparison) -> str:
+    return f"{one.old} ({one.old_target}) and {one.new} ({one.new_target})"
+
+
+def _basis(one: Comparison) -> str:
+    seeds = (
+        f"{len(one.seeds)} seeds"
+        if len(one.seeds) > 1
+        else f"seed {one.seeds[0]}"
+        if one.seeds
+        else "no seed"
+    )
+    until = f", {span(one.horizon)}" if one.horizon else ""
+    text = f"{one.jobs:,} jobs of {one.source}{until}, {seeds}"
+    if len(one.seeds) == 1:
+        text += "; with more seeds differences have an interval"
+    return text
+
+
+# -- a terminal ---------------------------------------------------------------------------------------
+
+
+def render_text(found: Sequence[Comparison], style: Style) -> str:
+    """Everything within 80 columns, teams that changed first."""
+    lines: list[str] = []
+    for one in found:
+        lines += _text(one, style)
+    return "\n".join(lines) + ("\n" if lines else "")
+
+
+def _text(one: Comparison, style: Style) -> list[str]:
+    title = f"{one.scope}: {_sides(one)}" if one.scope else _sides(one)
+    lines = [style.paint("strong", clean(line)) for line in wrap(title, _WIDTH)]
+    lines += [clean(line) for line in wrap(_basis(one), _WIDTH)]
+    lines += ["", f"{'':28}{'old':>10}{'new':>10}  difference"]
+    for figure in one.figures:
+        if figure.old is not None or figure.new is not None:
+            lines.append(_row(figure, style))
+    if one.teams:
+        lines += ["", f"teams, {clean(one.resource)}: guarantee + burst, and waits"]
+    ordered = sorted(one.teams, key=lambda t: (not t.differs, -_weight(t), t.queue))
+    for team in ordered:
+        lines += _team(team, one, style)
+    if one.rights:
+        lines += ["", "who may take from whom"]
+        told = [_right_words(r, _classes(one)) for r in one.changes] or ["nothing changed"]
+        for text in told:
+            lines += hang("  ", wrap(clean(text), _WIDTH - 4))
+    if one.notes:
+        lines += ["", "assumed or not simulated"]
+        for note in one.notes:
+            lines += hang("  ", wrap(clean(note), _WIDTH - 4))
+    return lines
+
+
+def _row(figure: Figure, style: Style, indent: str = "  ") -> str:
+    name = f"{indent}{figure.name}"
+    text = f"{name:28}{value(figure, figure.old):>10}{value(figure, figure.new):>10}  {change(figure)}"
+    word = verdict(figure)
+    if word in ("better", "worse"):
+        text = f"{text} {style.paint('help' if word == 'better' else 'error', word)}"
+    elif word == "unclear":
+        text = f"{text} unclear"
+    return text.rstrip()
+
+
+def _weight(team: TeamChange) -> float:
+    """How much its waits changed, for the order."""
+    found = next((f for f in team.figures if f.name == P90.name), None)
+    return abs(found.difference or 0.0) if found is not None else 0.0
+
+
+def _team(team: TeamChange, one: Comparison, style: Style) -> list[str]:
+    before, after = amounts(team.old, one.resource), amounts(team.new, one.resource)
+    rights = before if before == after else f"{before} -> {after}"
+    lines = [f"  {style.paint('strong', clean(team.queue))}: {rights}"]
+    kept = [f for f in team.figures if f.old is not None or f.new is not None]
+    shown = [
+        f
+        for f in kept
+        if f.name in (P90.name, HONOURED.name, PREEMPTED.name) or verdict(f) not in ("", "same")
+    ]
+    lines += [_row(figure, style, "    ") for figure in shown]
+    return lines
+
+
+def _classes(one: Comparison) -> int:
+    return len({name for change in one.changes for pair in change.pairs for name in pair})
+
+
+# -- a pull request -----------------------------------------------------------------------------------
+
+
+def render_markdown(found: Sequence[Comparison]) -> str:
+    """At most 60 lines: the whole in one table, the teams that changed in another, rights and notes below."""
+    blocks: list[str] = []
+    for one in found:
+        blocks += _markdown(one)
+    lines = "\n".join(blocks).splitlines()
+    if len(lines) > MARKDOWN_LINES:
+        left = len(lines) - MARKDOWN_LINES + 2
+        lines = [
+            *lines[: MARKDOWN_LINES - 2],
+            "",
+            f"{left} lines more: `policycheck compare` shows all of it.",
+        ]
+    return "\n".join(lines) + ("\n" if lines else "")
+
+
+def _markdown(one: Comparison) -> list[str]:
+    title = f"### {escape(one.scope)}: " if one.scope else "### "
+    lines = [f"{title}{escape(_sides(one))}", "", escape(_basis(one)), ""]
+    lines += ["| | old | new | difference | |", "|---|---:|---:|---|---|"]
+    for figure in one.figures:
+        if figure.old is not None or figure.new is not None:
+            lines.append(_cells(figure, figure.name))
+    changed = sorted(
+        (t for t in one.teams if t.differs or any(verdict(f) in ("better", "worse") for f in t.figures)),
+        key=lambda t: (not t.differs, -_weight(t), t.queue),
+    )
+    if changed:
+        lines += [
+            "",
+            f"| team | {escape(one.resource)}: guarantee + burst | wait p90 | guarantee honoured | preempted |",
+        ]
+        lines.append("|---|---|---|---|---|")
+        lines += [_team_row(team, one) for team in changed[:_ROWS]]
+        if len(changed) > _ROWS:
+            lines.append(f"| and {len(changed) - _ROWS} more | | | | |")
+    elif one.teams:
+        lines += ["", f"Nothing changed for any of the {len(one.teams)} teams."]
+    if one.rights and one.changes:
+        lines += ["", "Who may take from whom:", ""]
+        told = [f"- {escape(_right_words(r, _classes(one)))}" for r in one.changes]
+        lines += _few(told)
+    if one.notes:
+        lines += ["", "Assumed or not simulated:", "", *_few([f"- {escape(note)}" for note in one.notes])]
+    return [*lines, ""]
+
+
+def _few(told: Sequence[str]) -> list[str]:
+    more = [f"- and {len(told) - _CHANGES} more"] if len(told) > _CHANGES else []
+    return [*told[:_CHANGES], *more]
+
+
+def _cells(figure: Figure, name: str) -> str:
+    cells = (name, value(figure, figure.old), value(figure, figure.new), change(figure), verdict(figure))
+    return "| " + " | ".join(escape(cell) for cell in cells) + " |"
+
+
+def _team_row(team: TeamChange, one: Comparison) -> str:
+    before, after = amounts(team.old, one.resource), amounts(team.new, one.resource)
+    cells = [team.queue, before if before == after else f"{before} → {after}"]
+    for name in (P90.name, HONOURED.name, PREEMPTED.name):
+        figure = next((f for f in team.figures if f.name == name), None)
+        cells.append(_short(figure))
+    return "| " + " | ".join(escape(cell) for cell in cells) + " |"
+
+
+def _short(figure: Figure | None) -> str:
+    if figure is None or (figure.old is None and figure.new is None):
+        return "-"
+    word = verdict(figure)
+    told = f" {word}" if word in ("better", "worse") else ""
+    return f"{value(figure, figure.old)} → {value(figure, figure.new)}{told}"
