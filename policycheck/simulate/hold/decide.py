@@ -57,6 +57,8 @@ def _by_bound(problem: Problem) -> Answer | None:
     found = bounds.alone(problem)
     if found is not None:
         return _ruled_out(problem, found)
+    if sum(len(d.parts) for d in problem.demands) < 2:
+        return None  # there is nothing else to share machines with
     fitting = bounds.fitting(problem)
     found = together.find(problem, fitting, range(len(problem.demands)))
     if found is None:

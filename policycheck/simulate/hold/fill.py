@@ -13,12 +13,12 @@ from itertools import product
 
 from policycheck.record import NamedTuple
 from policycheck.simulate.hold.decide import hold
-from policycheck.simulate.hold.problem import ENDLESS, Problem, build
+from policycheck.simulate.hold.problem import ENDLESS, build
 from policycheck.simulate.hold.shape import FAILS, Demand, Machines
 from policycheck.simulate.hold.together import Load, Network
 from policycheck.simulate.hold.words import explain
 
-_MOST_MIXTURES = 2000  # of one filling
+_MOST_MIXTURES = 500  # of one filling
 _MOST_TRIES = 24  # mixtures of several fillings that are tried
 _STEPS = 2000  # of one try
 Numbers = tuple[int, ...]  # gangs of each kind
@@ -89,84 +89,89 @@ def wasted(classes: Sequence[Machines], fillings: Sequence[Filling]) -> tuple[Wa
 
     Sound, not complete: that nothing is found does not mean that all can be held.
     """
-    alone = [w for n in range(len(fillings)) if (w := _look(classes, fillings, [n])) is not None]
-    gone = {n for w in alone for n in w.fillings}
-    found = alone
-    for resource in dict.fromkeys(f.resource for f in fillings):
-        rest = [n for n, f in enumerate(fillings) if f.resource == resource and n not in gone]
-        more = _look(classes, fillings, rest) if len(rest) > 1 else None
-        if more is not None:
-            found = [*found, _fewer(classes, fillings, more)]
-    return tuple(found)
+    return _Search(classes, fillings).run()
 
 
-def _fewer(classes: Sequence[Machines], fillings: Sequence[Filling], found: Wasted) -> Wasted:
-    """The same with every filling left out that is not needed to show it."""
-    for n in reversed(found.fillings):
-        rest = [m for m in found.fillings if m != n]
-        found = (_look(classes, fillings, rest) if rest else None) or found
-    return found
+class _Search:
+    """The fillings, each with its largest mixtures, which are worked out once."""
 
+    def __init__(self, classes: Sequence[Machines], fillings: Sequence[Filling]) -> None:
+        self.classes = classes
+        self.fillings = fillings
+        self.need = [largest(f) for f in fillings]
+        self.full = [self._full(n) for n in range(len(fillings))]
 
-def _look(classes: Sequence[Machines], fillings: Sequence[Filling], which: Sequence[int]) -> Wasted | None:
-    return _by_amount(classes, fillings, which) or _by_mixture(classes, fillings, which)
+    def _full(self, n: int) -> list[Numbers] | None:
+        """The mixtures that take as much as any does; None when they are too many to list."""
+        one, known = self.fillings[n], mixtures(self.fillings[n])
+        if known is None:
+            return None
+        sizes = [units(k, one.resource) for k in one.kinds]
+        return [m for m in known if sum(a * s for a, s in zip(m, sizes, strict=True)) == self.need[n]]
 
+    def run(self) -> tuple[Wasted, ...]:
+        found = [w for n in range(len(self.fillings)) if (w := self._look([n])) is not None]
+        gone = {n for w in found for n in w.fillings}
+        for resource in dict.fromkeys(f.resource for f in self.fillings):
+            rest = [n for n, f in enumerate(self.fillings) if f.resource == resource and n not in gone]
+            more = self._look(rest) if len(rest) > 1 else None
+            if more is not None:
+                found.append(self._fewer(more))
+        return tuple(found)
 
-def _by_amount(
-    classes: Sequence[Machines], fillings: Sequence[Filling], which: Sequence[int]
-) -> Wasted | None:
-    """What pods of these shapes can use of the machines at most, against what the fillings ask for."""
-    demands = [
-        Demand(f.name, tuple(p for kind in f.kinds for p in kind.parts), 1, (_allowed(f),))
-        for f in (fillings[n] for n in which)
-    ]
-    problem, resource = build(classes, demands), fillings[which[0]].resource
-    if resource not in problem.order:
-        return None
-    r = problem.order.index(resource)
-    loads = [_load(problem, fillings[n], r, d) for d, n in enumerate(which)]
-    bound = Network(problem, r, loads, [[(home, ENDLESS) for home in some] for some in problem.homes]).bound()
-    if bound is None:
-        return None
-    named = tuple(which[d] for d in bound.demands)
-    return Wasted(named, resource, bound.need, bound.room, explain(problem, bound))
+    def _fewer(self, found: Wasted) -> Wasted:
+        """The same with every filling left out that is not needed to show it."""
+        for n in reversed(found.fillings):
+            rest = [m for m in found.fillings if m != n]
+            found = (self._look(rest) if rest else None) or found
+        return found
+
+    def _look(self, which: Sequence[int]) -> Wasted | None:
+        return self._by_amount(which) or self._by_mixture(which)
+
+    def _by_amount(self, which: Sequence[int]) -> Wasted | None:
+        """What pods of these shapes can use of the machines at most, against what the fillings ask for."""
+        demands = [
+            Demand(f.name, tuple(p for kind in f.kinds for p in kind.parts), 1, (_allowed(f),))
+            for f in (self.fillings[n] for n in which)
+        ]
+        problem, resource = build(self.classes, demands), self.fillings[which[0]].resource
+        if resource not in problem.order:
+            return None
+        r = problem.order.index(resource)
+        loads = []
+        for d, n in enumerate(which):
+            shapes = tuple((each, each[r]) for each in problem.each[d] if each[r])
+            loads.append(Load(d, 0, shapes, self.need[n], self.need[n]))
+        homes = [[(home, ENDLESS) for home in some] for some in problem.homes]
+        bound = Network(problem, r, loads, homes).bound()
+        if bound is None:
+            return None
+        named = tuple(which[d] for d in bound.demands)
+        return Wasted(named, resource, bound.need, bound.room, explain(problem, bound))
+
+    def _by_mixture(self, which: Sequence[int]) -> Wasted | None:
+        """Every largest mixture, where there are few: none of them can be held."""
+        every, total = [], 1
+        for n in which:
+            full = self.full[n]
+            if full is None or total * len(full) > _MOST_TRIES:
+                return None
+            every.append(full)
+            total *= len(full)
+        why, chosen = "", [self.fillings[n] for n in which]
+        for choice in product(*every):
+            answer = hold(self.classes, _demands(chosen, choice), _STEPS)
+            if answer.outcome != FAILS:
+                return None
+            why = why or answer.why
+        if not why:
+            return None
+        return Wasted(tuple(which), chosen[0].resource, sum(self.need[n] for n in which), -1, why)
 
 
 def _allowed(filling: Filling) -> tuple[int, ...]:
     return tuple(sorted({c for kind in filling.kinds for some in kind.allowed for c in some}))
-
-
-def _load(problem: Problem, filling: Filling, r: int, d: int) -> Load:
-    """What the largest mixture asks for; every pod counts what it takes."""
-    need = largest(filling)
-    shapes = tuple((each, each[r]) for each in problem.each[d] if each[r])
-    return Load(d, 0, shapes, need, need)
-
-
-def _by_mixture(
-    classes: Sequence[Machines], fillings: Sequence[Filling], which: Sequence[int]
-) -> Wasted | None:
-    """Every largest mixture, where there are few: none of them can be held."""
-    chosen = [fillings[n] for n in which]
-    every, total = [], 1
-    for one in chosen:
-        known = mixtures(one)
-        if known is None:
-            return None
-        sizes, need = [units(k, one.resource) for k in one.kinds], largest(one)
-        full = [m for m in known if sum(n * s for n, s in zip(m, sizes, strict=True)) == need]
-        every.append(full)
-        total *= len(full)
-    if total > _MOST_TRIES:
-        return None
-    why = ""
-    for choice in product(*every):
-        answer = hold(classes, _demands(chosen, choice), _STEPS)
-        if answer.outcome != FAILS:
-            return None
-        why = why or answer.why
-    need = sum(map(largest, chosen))
-    return Wasted(tuple(which), chosen[0].resource, need, -1, why) if why else None
 
 
 def _demands(chosen: Sequence[Filling], numbers: Sequence[Numbers]) -> list[Demand]:

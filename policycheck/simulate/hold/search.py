@@ -103,6 +103,8 @@ class _Search:
 
     def _ranked(self, d: int) -> list[Home]:
         """The homes that can hold a gang, those with least room first."""
+        if len(self.problem.homes[d]) < 2:
+            return list(self.problem.homes[d])
         found = []
         for turn, home in enumerate(self.problem.homes[d]):
             room = gangs_in(self.problem, d, home)

@@ -93,11 +93,29 @@ class Network:
     ) -> None:
         self.problem = problem
         self.resource = resource
-        self.loads = loads
-        self.homes = [[(h, gangs) for h, gangs in some if gangs] for some in fitting]
-        if sum(map(len, self.homes)) > _MOST_HOMES:
-            self.homes = [[(_union(h for h, _ in some), ENDLESS)] for some in self.homes]
+        self.loads: list[list[Load]] = []  # alike ones are one
+        self.homes: list[list[tuple[Home, int]]] = []
+        every = [[(h, gangs) for h, gangs in some if gangs] for some in fitting]
+        if sum(map(len, every)) > _MOST_HOMES:
+            every = [[(_union(h for h, _ in some), ENDLESS)] for some in every]
+        self._gather(loads, every)
         self.groups = self._grouped()
+
+    def _gather(self, loads: Sequence[Load], homes: Sequence[list[tuple[Home, int]]]) -> None:
+        """Loads of the same shapes and homes together; what fits a home of each adds up to what is bounded."""
+        known: dict[object, int] = {}
+        for load, some in zip(loads, homes, strict=True):
+            key = (load.shapes, tuple(home for home, _ in some))
+            limits = [min(load.need, gangs * load.gang) for _, gangs in some]
+            if key in known:
+                n = known[key]
+                self.loads[n].append(load)
+                before = self.homes[n]
+                self.homes[n] = [(h, a + more) for (h, a), more in zip(before, limits, strict=True)]
+            else:
+                known[key] = len(self.loads)
+                self.loads.append([load])
+                self.homes.append([(h, most) for (h, _), most in zip(some, limits, strict=True)])
 
     def _grouped(self) -> Mapping[_Key, Mapping[Vector, int]]:
         """Machines by what is free, for every set of loads and homes that may use them."""
@@ -115,11 +133,11 @@ class Network:
 
     def bound(self) -> Bound | None:
         """What can not flow, in numbers; None when all does."""
-        need = sum(load.need for load in self.loads)
+        need = sum(load.need for some in self.loads for load in some)
         total, side = cut(self._arcs())
         if total >= need:
             return None
-        stuck = [load for n, load in enumerate(self.loads) if ("load", n) in side]
+        stuck = [load for n, some in enumerate(self.loads) if ("load", n) in side for load in some]
         others = need - sum(load.need for load in stuck)
         return Bound(
             "amount",
@@ -133,20 +151,18 @@ class Network:
 
     def _arcs(self) -> dict[Hashable, dict[Hashable, int]]:
         arcs: dict[Hashable, dict[Hashable, int]] = {SOURCE: {}}
-        for n, load in enumerate(self.loads):
-            arcs[SOURCE]["load", n] = load.need
-            arcs["load", n] = {
-                ("home", n, h): min(load.need, fit * load.gang) for h, (_, fit) in enumerate(self.homes[n])
-            }
+        for n, some in enumerate(self.loads):
+            arcs[SOURCE]["load", n] = sum(load.need for load in some)
+            arcs["load", n] = {("home", n, h): most for h, (_, most) in enumerate(self.homes[n])}
         for key, machines in self.groups.items():
             arcs["group", key] = {SINK: _sum(self._used(machines, self._shapes(key)))}
             for n, h in key:
-                taken = _sum(self._used(machines, self.loads[n].shapes))
+                taken = _sum(self._used(machines, self.loads[n][0].shapes))
                 arcs.setdefault(("home", n, h), {})["group", key] = taken
         return arcs
 
     def _shapes(self, key: _Key) -> list[Weighed]:
-        return [shape for n in dict.fromkeys(n for n, _ in key) for shape in self.loads[n].shapes]
+        return [shape for n in dict.fromkeys(n for n, _ in key) for shape in self.loads[n][0].shapes]
 
     def _used(self, machines: Mapping[Vector, int], shapes: Sequence[Weighed]) -> list[Room]:
         """What pods of ``shapes`` count at most on machines of every kind."""
@@ -163,7 +179,7 @@ class Network:
             if ("group", key) in side:
                 used = [self._shapes(key)]
             else:
-                used = [self.loads[n].shapes for n, h in key if ("home", n, h) in side]
+                used = [self.loads[n][0].shapes for n, h in key if ("home", n, h) in side]
             for room in (room for shapes in used for room in self._used(machines, shapes)):
                 found[room[1:]] = found.get(room[1:], 0) + room.machines
         return tuple(Room(n, *key) for key, n in sorted(found.items(), key=lambda i: (-i[0][0], i[0][1:])))

@@ -129,27 +129,43 @@ def _largest_domain(
     cluster: Cluster, nodes: Mapping[str, tuple[Node, ...]], level: str, resource: str
 ) -> int | None:
     """The most that one domain of ``level`` may hold; None when nobody can tell."""
-    found = state(cluster)
-    best: int | None = None
-    for name, behind in nodes.items():
-        flavor = found.objects.flavors.get(name)
-        topology = found.objects.topologies.get(flavor.topology) if flavor else None
-        if flavor is None or topology is None or level not in topology.levels:
-            if flavor is not None and flavor.topology and topology is None:
-                return None
-            continue
-        if any(
-            n.source != "node" and n.machines == 1 and lv not in n.labels
-            for n in behind
-            for lv in topology.levels
-        ):
+    known, best = derived(cluster, _Largest), None
+    for name in nodes:
+        flavor = state(cluster).objects.flavors.get(name)
+        topology = holding.topology_of(cluster, name)
+        if flavor is not None and flavor.topology and topology is None:
             return None
-        depth = topology.levels.index(level)
-        for domain in capacity.domains(behind, topology.levels, resource)[depth]:
+        if topology is not None and level in topology.levels:
+            most = known(name, topology.levels, level, resource)
+            if most is None:
+                return None
+            best = max(best or 0, most) if most >= 0 else best
+    return best
+
+
+class _Largest:
+    """The largest domain of every flavor, level and resource, worked out once."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.nodes = ground(cluster).nodes
+        self.found: dict[tuple[str, str, str], int | None] = {}
+
+    def __call__(self, flavor: str, levels: Sequence[str], level: str, resource: str) -> int | None:
+        """The most that is free in one domain: -1 when there is none, None when it is not told."""
+        key = flavor, level, resource
+        if key not in self.found:
+            self.found[key] = self._look(self.nodes[flavor], levels, levels.index(level), resource)
+        return self.found[key]
+
+    def _look(self, nodes: Sequence[Node], levels: Sequence[str], depth: int, resource: str) -> int | None:
+        if any(n.source != "node" and n.machines == 1 and lv not in n.labels for n in nodes for lv in levels):
+            return None
+        most = -1
+        for domain in capacity.domains(nodes, levels, resource)[depth]:
             if domain.free.high is None:
                 return None
-            best = max(best or 0, domain.free.high)
-    return best
+            most = max(most, domain.free.high)
+        return most
 
 
 class Room(NamedTuple):
@@ -162,27 +178,57 @@ class Room(NamedTuple):
 
 
 def rooms(cluster: Cluster, want: Want, *, most: bool = True) -> list[Room]:
-    """Every flavor that has the level; none when of one of them nobody can tell its domains."""
-    from policycheck.simulate.hold import Demand, hold
+    """Every flavor that has the level; none when of one of them nobody can tell its domains. With ``most``
+    pools are as grown as they may be, else as small.
+    """
+    return derived(cluster, _Rooms)(want, most=most)
 
-    found: list[Room] = []
-    for flavor, nodes in (holding.open_nodes(cluster, want.ask) or {}).items():
-        topology = holding.topology_of(cluster, flavor)
-        if topology is None or want.level not in topology.levels or not nodes:
-            continue
-        if not holding.tells_levels(nodes, topology.levels):
+
+class _Rooms:
+    """The rooms for every shape that has to share a domain, worked out once."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.kept: dict[object, list[Room]] = {}
+        self.seen: dict[object, tuple[Node, ...]] = {}
+
+    def __call__(self, want: Want, *, most: bool) -> list[Room]:
+        nodes = holding.open_nodes(self.cluster, want.ask)
+        if not nodes:
             return []
-        seen = holding.visible(nodes, topology.levels)
-        if not seen:
-            return []  # that placement sees none of them is another rule's
-        if not most:
-            seen = tuple(n._replace(most=n.machines) for n in seen)
-        levels = holding.wide(topology.levels)
-        classes = holding.surveyed({flavor: seen}, holding.resources([want.ask]), levels).classes
-        depth = holding.depth_of(want.level, topology.levels)
-        demand = Demand(want.ask.workload, want.parts, 1, (tuple(range(len(classes))),), depth)
-        found.append(Room(flavor, classes, depth, hold(classes, [demand], holding.STEPS)))
-    return found
+        shape = tuple((tuple(sorted(p.each.items())), p.pods) for p in want.parts)
+        key = (id(nodes), want.level, shape, most)
+        if key not in self.kept:
+            self.kept[key] = self._look(want, nodes, most=most)
+        return self.kept[key]
+
+    def _look(self, want: Want, nodes: Mapping[str, tuple[Node, ...]], *, most: bool) -> list[Room]:
+        from policycheck.simulate.hold import Demand, hold
+
+        found: list[Room] = []
+        for flavor, some in nodes.items():
+            topology = holding.topology_of(self.cluster, flavor)
+            if topology is None or want.level not in topology.levels or not some:
+                continue
+            if not holding.tells_levels(some, topology.levels):
+                return []
+            wanted, wide = holding.resources([want.ask]), holding.wide(topology.levels)
+            behind = {flavor: self._seen(some, topology.levels, most=most)}
+            if not behind[flavor]:
+                return []  # that placement sees none of them is another rule's
+            classes = holding.surveyed(self.cluster, behind, wanted, wide).classes
+            depth = holding.depth_of(want.level, topology.levels)
+            demand = Demand(want.ask.workload, want.parts, 1, (tuple(range(len(classes))),), depth)
+            found.append(Room(flavor, classes, depth, hold(classes, [demand], holding.STEPS)))
+        return found
+
+    def _seen(self, some: tuple[Node, ...], levels: Sequence[str], *, most: bool) -> tuple[Node, ...]:
+        """The nodes that placement sees, in the very same tuple for the same nodes."""
+        key = (id(some), tuple(levels), most)
+        if key not in self.seen:
+            nodes = holding.visible(some, levels)
+            self.seen[key] = nodes if most else tuple(n._replace(most=n.machines) for n in nodes)
+        return self.seen[key]
 
 
 def _by_nodes(cluster: Cluster, want: Want, some: Sequence[Room]) -> Hit:

@@ -188,7 +188,7 @@ def _posed(
     if not holding.tells_levels((n for nodes in marked.values() for n in nodes), levels):
         levels = ()
     asks = [ask for share in shares for gang in share.gangs for ask in gang.placed]
-    kinds = holding.surveyed(marked, holding.resources(asks), holding.wide(levels))
+    kinds = holding.surveyed(cluster, marked, holding.resources(asks), holding.wide(levels))
     fillings = []
     for n, share in enumerate(shares):
         made = tuple(_kind(gang, kinds.marked(f"{n} {k}"), levels) for k, gang in enumerate(share.gangs))

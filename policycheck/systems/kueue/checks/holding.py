@@ -80,21 +80,24 @@ def open_nodes(cluster: Cluster, ask: Ask) -> dict[str, tuple[Node, ...]] | None
 
 
 class _Known:
-    """The nodes of every ask, looked up once."""
+    """The nodes of every ask. Alike asks of a queue get the very same answer, by which others can be kept."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.base = ground(cluster)
         self.blind = not capacity.knows_labels(cluster.inventory)
-        self.found: dict[int, dict[str, tuple[Node, ...]] | None] = {}
+        self.found: dict[object, dict[str, tuple[Node, ...]] | None] = {}
 
     def __call__(self, ask: Ask) -> dict[str, tuple[Node, ...]] | None:
-        if id(ask) not in self.found:
-            self.found[id(ask)] = self._look(ask)
-        return self.found[id(ask)]
+        group, pods = group_of(ask), ask.pods
+        flavors = tuple(f.name for f in group.flavors) if group is not None else ()
+        selector = frozenset(pods.node_selector.items())
+        key = (flavors, selector, pods.has_affinity, pods.affinity, pods.tolerations)
+        if key not in self.found:
+            self.found[key] = self._look(ask, group)
+        return self.found[key]
 
-    def _look(self, ask: Ask) -> dict[str, tuple[Node, ...]] | None:
-        group = group_of(ask)
+    def _look(self, ask: Ask, group: ResourceGroup | None) -> dict[str, tuple[Node, ...]] | None:
         flavors = flavors_of(self.cluster, group) if group is not None else None
         if not flavors or (self.blind and (ask.pods.node_selector or ask.pods.has_affinity)):
             return None
@@ -164,13 +167,24 @@ def wide(levels: Sequence[str]) -> tuple[str, ...]:
 
 
 def surveyed(
-    nodes: Mapping[str, Iterable[Node]],
-    wanted: Sequence[str],
-    levels: Sequence[str] = (),
-    *,
-    most: bool = True,
+    cluster: Cluster, nodes: Mapping[str, Sequence[Node]], wanted: Sequence[str], levels: Sequence[str] = ()
 ) -> Kinds:
-    """Nodes as classes, each marked with the names under which it is listed in ``nodes``."""
+    """Nodes as classes at the upper end of what is known, each marked with the names under which it is
+    listed in ``nodes``. For the very same lists the answer is kept.
+    """
+    kept = derived(cluster, _kept)
+    key = (tuple((name, id(some)) for name, some in nodes.items()), tuple(wanted), tuple(levels))
+    if key not in kept:
+        kept[key] = (_survey(nodes, wanted, levels), tuple(nodes.values()))
+    return kept[key][0]
+
+
+def _kept(cluster: Cluster) -> dict[object, tuple[Kinds, object]]:  # noqa: ARG001 - made once for each
+    """Classes by lists, with the lists, which so stay the same."""
+    return {}
+
+
+def _survey(nodes: Mapping[str, Sequence[Node]], wanted: Sequence[str], levels: Sequence[str]) -> Kinds:
     from policycheck.simulate.hold.nodes import kinds
 
     marks: dict[str, set[str]] = {}
@@ -180,7 +194,7 @@ def surveyed(
             every[node.name] = node
             marks.setdefault(node.name, set()).add(name)
     frozen = {name: frozenset(some) for name, some in marks.items()}
-    return kinds(every.values(), wanted, frozen, levels, most=most)
+    return kinds(every.values(), wanted, frozen, levels)
 
 
 class Entry(NamedTuple):
@@ -192,7 +206,7 @@ class Entry(NamedTuple):
 
 
 def posed(
-    entries: Sequence[Entry], topology: Topology | None = None
+    cluster: Cluster, entries: Sequence[Entry], topology: Topology | None = None
 ) -> tuple[tuple[Machines, ...], list[Demand]]:
     """The question whether nodes hold all ``entries`` at once, for ``hold``. Demands are in their order.
 
@@ -203,7 +217,7 @@ def posed(
     if not tells_levels(every, levels):
         levels = ()
     marked = {f"{n} {flavor}": nodes for n, e in enumerate(entries) for flavor, nodes in e.nodes.items()}
-    kinds = surveyed(marked, resources([e.ask for e in entries]), wide(levels))
+    kinds = surveyed(cluster, marked, resources([e.ask for e in entries]), wide(levels))
     demands = [
         leveled(e.ask, e.times, tuple(kinds.marked(f"{n} {f}") for f in e.nodes), levels)
         for n, e in enumerate(entries)

@@ -141,7 +141,7 @@ def _clashes(cluster: Cluster) -> tuple[Clash, ...]:
         entries = list(_within(cluster, flavors))
         if sum(e.times for e in entries) < 2:
             continue
-        answer = hold(*holding.posed(entries, topology_of(cluster, flavors)), holding.STEPS)
+        answer = hold(*holding.posed(cluster, entries, topology_of(cluster, flavors)), holding.STEPS)
         if answer.outcome == FAILS and answer.bound is not None:
             short = tuple(entries[n] for n in answer.bound.demands)
             found.append(Clash(short, answer))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.lint.hit import Hit
 from policycheck.model import capacity
+from policycheck.model.amount import UNLIMITED
 from policycheck.model.cluster import Cluster
 from policycheck.systems.kueue.checks import holding
 from policycheck.systems.kueue.checks.ask import Ask, count_place, request_place
@@ -98,20 +99,34 @@ def _admitting(cluster: Cluster, ask: Ask) -> list[str]:
 
 def _is_told(cluster: Cluster, gang: Gang) -> bool:
     """Whether other rules say of it that one resource, a domain or a selector is to blame."""
-    small = too_small(cluster)
+    small = derived(cluster, too_small)
     return any(key_of(ask) == key for ask in gang.placed for key, _ in small) or any(
         _is_larger(cluster, ask) for ask in gang.asks
     )
 
 
 def _is_larger(cluster: Cluster, ask: Ask) -> bool:
-    for resource, amount in ask.pods.requests.items():
-        nodes = nodes_for(ground(cluster), ask, resource)
-        if amount > 0 and nodes is not None and any(nodes.values()):
-            largest = capacity.largest_node([n for some in nodes.values() for n in some], resource).high
-            if largest is not None and amount > largest:
-                return True
-    return False
+    return any(
+        amount > 0 and _largest(cluster, ask, resource) < amount
+        for resource, amount in ask.pods.requests.items()
+    )
+
+
+def _largest(cluster: Cluster, ask: Ask, resource: str) -> int:
+    """The most of one resource that a node of its queue's flavors may have; endless when nobody can tell."""
+    kept = derived(cluster, _kept)
+    flavors = tuple(f.name for g in ask.queue.groups if resource in g.covered for f in g.flavors)
+    if (flavors, resource) not in kept:
+        nodes = nodes_for(ground(cluster), ask, resource) or {}
+        every = [n for some in nodes.values() for n in some]
+        most = capacity.largest_node(every, resource).high if every else None
+        kept[flavors, resource] = UNLIMITED if most is None else most
+    return kept[flavors, resource]
+
+
+def _kept(cluster: Cluster) -> dict[tuple[tuple[str, ...], str], int]:  # noqa: ARG001 - made once for each
+    """The largest nodes by flavors and resource."""
+    return {}
 
 
 def _look(cluster: Cluster, some: Sequence[Ask]) -> Hopeless | None:
@@ -125,7 +140,7 @@ def _look(cluster: Cluster, some: Sequence[Ask]) -> Hopeless | None:
         if not usable:
             return None  # nobody can tell, or no node is for them, which is another rule's
         entries.append(holding.Entry(ask, usable))
-    classes, demands = holding.posed(entries)
+    classes, demands = holding.posed(cluster, entries)
     answer = hold(classes, demands, holding.STEPS)
     if answer.outcome != FAILS or answer.bound is None:
         return None
