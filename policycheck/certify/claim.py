@@ -11,10 +11,17 @@ from policycheck.certify.verdict import Verdict
 
 
 class Effort(NamedTuple):
-    """How hard to look: scenarios of random search per verdict, and the seed they derive from."""
+    """How hard to look: scenarios of random search per verdict, and the seed they derive from. ``only``: the one
+    subject to test; "" is all of them.
+    """
 
     scenarios: int = 200
     seed: int = 1
+    only: str = ""
+
+    def wants(self, subject: str) -> bool:
+        """Whether the subject is to be tested."""
+        return not self.only or self.only == subject
 
 
 class Claim(NamedTuple):

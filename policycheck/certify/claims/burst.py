@@ -14,10 +14,10 @@ from policycheck.certify.verdict import EXHAUSTIVE, FAILS, HOLDS, NOT_APPLICABLE
 NAME = "burst-usable"
 
 
-def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # noqa: ARG001 - one state a shape
+def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
     """One verdict a team that was promised what is idle, or that is in no cohort without a reason."""
     bench = Bench(NAME, arena, promises)
-    found = [verdict for team in promises.teams for verdict in _team(bench, team)]
+    found = [verdict for team in promises.teams if effort.wants(team.name) for verdict in _team(bench, team)]
     return found or [bench.nothing("no team is promised what is idle")]
 
 
@@ -37,6 +37,7 @@ def _team(bench: Bench, team: TeamPromise) -> Iterable[Verdict]:
         yield bench.verdict(team.name, FAILS, PROOF, text, premise={"peers": 0}, derived=team.derived)
         return
     if team.burst is None:
+        yield bench.verdict(team.name, NOT_APPLICABLE, PROOF, "no share of what is idle is promised")
         return
     yield _reach(bench, team, team.burst)
 

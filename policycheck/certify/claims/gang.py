@@ -32,10 +32,10 @@ def gangs(arena: Arena, team: TeamPromise) -> list[tuple[str, Shape]]:
     return found
 
 
-def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # noqa: ARG001 - arithmetic
+def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
     """One verdict a team with gangs: what ends a gang of which only some pods run, and when."""
     bench = Bench(NAME, arena, promises)
-    found = [_whole(bench, team) for team in promises.teams if gangs(arena, team)]
+    found = [_whole(bench, team) for team in promises.teams if effort.wants(team.name) and gangs(arena, team)]
     return found or [bench.nothing("no team runs gangs")]
 
 

@@ -28,7 +28,7 @@ from policycheck.model.amount import show
 def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
     """One verdict a team."""
     bench = Bench(NAME, arena, promises)
-    found = [_team(bench, team, effort) for team in promises.teams]
+    found = [_team(bench, team, effort) for team in promises.teams if effort.wants(team.name)]
     return found or [bench.nothing("no team is promised anything")]
 
 

@@ -36,6 +36,8 @@ def test_protected(arena: Arena, promises: Promises, effort: Effort) -> list[Ver
     known = _classes(arena)
     found = []
     for name in promises.protection.protected:
+        if not effort.wants(name):
+            continue
         if name not in arena.classes:
             found.append(_unknown_class(bench, name))
             continue
@@ -57,6 +59,8 @@ def test_contained(arena: Arena, promises: Promises, effort: Effort) -> list[Ver
     known = _classes(arena)
     found = []
     for name in sorted(experiments):
+        if not effort.wants(name):
+            continue
         if name not in arena.classes:
             found.append(_unknown_class(bench, name))
             continue

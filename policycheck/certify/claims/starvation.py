@@ -24,10 +24,14 @@ NAME = "no-starvation"
 _WAVES = 6  # in which others go on coming
 
 
-def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # noqa: ARG001 - directed
+def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
     """One verdict a team with a guarantee."""
     bench = Bench(NAME, arena, promises)
-    found = [_starvation(bench, team) for team in promises.teams if any(team.guarantee.values())]
+    found = [
+        _starvation(bench, team)
+        for team in promises.teams
+        if effort.wants(team.name) and any(team.guarantee.values())
+    ]
     return found or [bench.nothing("no team is guaranteed anything")]
 
 

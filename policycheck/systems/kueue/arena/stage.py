@@ -13,25 +13,32 @@ from policycheck.certify.arena import (
     Ask,
     Enforcement,
     Happened,
+    Holding,
     Ladder,
+    Load,
     Move,
+    Posed,
     Scenario,
+    Service,
     Story,
     Timing,
 )
-from policycheck.certify.promise import Shape
+from policycheck.certify.promise import Shape, Slo
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Inventory, Node
+from policycheck.model.workload import PodSet
+from policycheck.simulate.metrics import Metrics
 from policycheck.simulate.scheduler import Grant
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue import read
-from policycheck.systems.kueue.arena import write
+from policycheck.systems.kueue.arena import ground, write
 from policycheck.systems.kueue.arena.case import Casing
 from policycheck.systems.kueue.arena.entrance import Entrance, entrances
 from policycheck.systems.kueue.arena.floor import Floor, floor
 from policycheck.systems.kueue.arena.ladder import rungs
 from policycheck.systems.kueue.arena.reach import spanned, tolerated
+from policycheck.systems.kueue.arena.serving import services, uncovered
 from policycheck.systems.kueue.arena.worth import enforcement, patience, timing
 from policycheck.systems.kueue.drive.facts import principal
 from policycheck.systems.kueue.link import MULTIKUEUE
@@ -74,6 +81,11 @@ class KueueArena:
         self._floors: dict[tuple[str, ...], Floor | None] = {}
         self._made: dict[tuple[str, int, str, int], tuple[Shape, KueueWorkload]] = {}
         self._casing = Casing(cluster, self._opening, self._doors)
+        self._cluster = cluster
+        self.measure: Callable[[Slo, int], Metrics | str] | None = None  # simulates, where that is at hand
+        self.configurations = tuple(
+            key for key, _ in cluster.index.of_kind("config.kueue.x-k8s.io", "Configuration")
+        )
         self.plays = 0
         self.notes = tuple(self._notes())
 
@@ -180,6 +192,44 @@ class KueueArena:
     def tolerated(self, shape: Shape) -> Mapping[str, int]:
         """Accelerators of nodes that some flavor leads to and the shape tolerates."""
         return tolerated(shape, self.inventory.nodes, self.opening.objects, self.accelerators)
+
+    def holdings(self) -> list[Holding]:
+        """Queues and cohorts with quota of accelerators."""
+        return ground.holdings(self._state)
+
+    def opens(self, pods: PodSet, flavor: str) -> bool:
+        """Whether the flavor is in sight, and lets such pods onto a usable node."""
+        given = self.opening.objects.flavors.get(flavor)
+        if flavor and given is None:
+            return False
+        return any(ground.lets(node, pods, given) for node in self.inventory.nodes)
+
+    def posed(self, loads: Sequence[Load], lost: tuple[str, ...] = (), *, grown: bool = False) -> Posed:
+        """The loads against the nodes less those lost."""
+        if not self.inventory.known:
+            return Posed(why="no inventory is in sight")
+        nodes = ground.grown(self.inventory.nodes) if grown else self._opening.nodes
+        if nodes is None:  # no end of elastic pools was chosen: the smaller one counts
+            nodes = tuple(n._replace(most=n.machines) for n in self.inventory.nodes if n.machines)
+        return ground.posed(loads, _without(nodes, lost) if lost else nodes, self.opening.objects)
+
+    def provisioning(self) -> tuple[str, ...]:
+        """Admission checks in use that provision."""
+        return ground.provisioning(self.opening.objects)
+
+    def services(self) -> list[Service]:
+        """Deployments, StatefulSets, LeaderWorkerSets and RayServices that ask for accelerators."""
+        return services(self._cluster, self.opening.objects)
+
+    def uncovered(self) -> list[str]:
+        """Kinds of inference platforms whose pods are not known."""
+        return uncovered(self._cluster)
+
+    def measured(self, slo: Slo, seed: int) -> Metrics | str:
+        """What ``measure`` says, where one was given."""
+        if self.measure is None:
+            return "nothing that simulates is at hand"
+        return self.measure(slo, seed)
 
     # -- playing --------------------------------------------------------------------------------
 

@@ -1,0 +1,115 @@
+"""Repairs of failed claims: remedies tried on the user's own files, each verified by testing again."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from policycheck.app.gather import Sources
+from policycheck.certify.repair import ObjectEdit, Remedy, Repaired, repair
+from policycheck.certify.verdict import FAILS, Verdict
+
+if TYPE_CHECKING:
+    from policycheck.app.certify import Options, Prepared
+    from policycheck.lint.settings import Settings
+    from policycheck.source.edit import Change
+    from policycheck.systems.kueue.arena.stage import KueueArena
+
+Watch = Callable[[str], None]
+
+
+def repairs(
+    sources: Sources,
+    settings: Settings,
+    options: Options,
+    prepared: Prepared,
+    verdicts: Sequence[Verdict],
+    watch: Watch = lambda _: None,
+) -> tuple[Repaired, ...]:
+    """What makes each failed verdict of a scope hold, by itself."""
+    from policycheck.systems.kueue.arena.remedy import remedies
+
+    found = []
+    for verdict in verdicts:
+        if verdict.outcome != FAILS:
+            continue
+        watch(f"looking for a repair of {verdict.claim} ({verdict.subject})")
+        same = [v for v in verdicts if v.claim == verdict.claim]
+        arena = cast("KueueArena", prepared.arena)
+        known = remedies(arena, prepared.promises, verdict)
+        trial = _Trial(sources, settings, options, prepared, verdict)
+        found.append(repair(verdict, same, known, trial.tested))
+    return tuple(found)
+
+
+class _Trial:
+    """The files with edits made, read and tested again."""
+
+    def __init__(
+        self, sources: Sources, settings: Settings, options: Options, prepared: Prepared, verdict: Verdict
+    ) -> None:
+        self._sources, self._settings, self._options = sources, settings, options
+        self._prepared, self._verdict = prepared, verdict
+
+    def tested(self, chosen: tuple[Remedy, ...], subject: str) -> tuple[Sequence[Verdict], str] | str:
+        """The claim's verdicts after the edits, and the diff; or why the edits can not be made."""
+        from policycheck.app.certify import prepare
+        from policycheck.certify.claim import Effort
+        from policycheck.certify.claims import find
+
+        edited = self._edited([edit for remedy in chosen for edit in remedy.edits])
+        if isinstance(edited, str):
+            return edited
+        before = self._sources.read
+
+        def read(name: str) -> bytes:
+            return edited[name].encode() if name in edited else before(name)
+
+        scopes, _ = prepare(self._sources._replace(read=read), self._settings, self._options.promises)
+        mine = next((one for one in scopes if one.scope.name == self._prepared.scope.name), None)
+        if mine is None:
+            return "the scope is not there any more"
+        effort = Effort(self._options.scenarios, self._options.seed, subject)
+        verdicts = find(self._verdict.claim).test(mine.arena, mine.promises, effort)
+        return verdicts, diff({name: before(name).decode() for name in edited}, edited)
+
+    def _edited(self, edits: Sequence[ObjectEdit]) -> dict[str, str] | str:
+        from policycheck.source.edit import edit
+
+        by_file: dict[str, list[Change]] = {}
+        for one in edits:
+            made = self._change(one)
+            if isinstance(made, str):
+                return made
+            by_file.setdefault(made.id.file, []).append(made)
+        texts = {}
+        for file, changes in by_file.items():
+            if file in self._prepared.scope.rendered:
+                return f"{file} is rendered: change what it is rendered from"
+            done = edit(self._sources.read(file).decode(), changes)
+            if done.dropped:
+                return f"{file}: {done.dropped[0].why}"
+            texts[file] = done.text
+        return texts
+
+    def _change(self, one: ObjectEdit) -> Change | str:
+        from policycheck.source.edit import Change
+
+        entry = self._prepared.cluster.index.first(one.key)
+        if entry is None:
+            return f"{one.key} is not in sight"
+        path = entry.facts.written(one.path)
+        action = "remove" if one.action == "remove" else "set"
+        return Change(entry.origin.id, path, action, one.value)  # type: ignore[arg-type]
+
+
+def diff(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """A unified diff of files, as git and patch read it."""
+    parts: list[str] = []
+    for name in sorted(new):
+        lines = difflib.unified_diff(
+            old[name].splitlines(keepends=True), new[name].splitlines(keepends=True), f"a/{name}", f"b/{name}"
+        )
+        parts += (n if n.endswith("\n") else f"{n}\n\\ No newline at end of file\n" for n in lines)
+    return "".join(parts)
