@@ -3,6 +3,7 @@
 from check_help import flavor, gpu, job, local_queue, make_node, queue, quota, run
 
 from policycheck.model.inventory import Range
+from policycheck.simulate.draw import stream
 from policycheck.systems.kueue import checks
 
 LABEL = "kueue.x-k8s.io/queue-name: lq"
@@ -155,6 +156,24 @@ def test_a_placeholder_is_no_guarantee():
     assert told(checks.declared_not_held, text, nodes(8)) == []
 
 
+def test_a_queue_that_takes_no_work_holds_nothing():
+    text = H100 + team("a", 60) + "".join(asks("a", f"j{n}", 1, 5) for n in range(9))
+    assert len(told(checks.declared_not_held, text, nodes(8))) == 1
+    stopped = text.replace("namespaceSelector: {}", "namespaceSelector: {}\n  stopPolicy: Hold")
+    assert told(checks.declared_not_held, stopped, nodes(8)) == []
+    assert told(checks.guarantee_not_usable, stopped, nodes(8)) == []
+
+
+def test_what_takes_too_long_is_said_not_guessed():
+    draw = stream(3, "x")
+    sizes = [(10 + draw.below(40), 10 + draw.below(40)) for _ in range(19)]
+    jobs = "".join(asks("a", f"j{n}", 1, gpus, cpu=cpu) for n, (gpus, cpu) in enumerate(sizes))
+    text = H100 + team("a", sum(g for g, _ in sizes), cpu=sum(c for _, c in sizes)) + jobs
+    hits, skips = run(checks.declared_not_held, text, nodes(6, gpus=100, cpu=100))
+    assert hits == []
+    assert [why.partition(":")[0] for why in skips] == ["whether flavor h100 holds all that is declared"]
+
+
 # -- what is promised --------------------------------------------------------------------------------
 
 
@@ -243,6 +262,13 @@ def test_who_makes_them_grow_decides_which_rule_speaks():
     assert told(checks.waits_for_growth, text, [pool(2, 8)], "grower") == [
         ("an admission check provisions them",)
     ]
+
+
+def test_one_pool_at_zero_is_told_of_once():
+    text = TAS + team("a", 64)
+    assert len(run(checks.scaled_to_zero, text, [pool(0, 8, rack="r1")])[0]) == 1
+    assert told(checks.needs_growth, text, [pool(0, 8, rack="r1")]) == []
+    assert len(told(checks.needs_growth, text, [pool(1, 8, rack="r1")])) == 1
 
 
 # -- levels ------------------------------------------------------------------------------------------

@@ -100,10 +100,20 @@ def _all_late(cluster: Cluster) -> tuple[_Late, ...]:
                 {n.name: n for f in short.flavors for n in base.nodes[f]}.values(), resource
             )
             covered = most.high is None or most.high >= short.total
-            if nodes and covered and not any((f, resource) in told for f in short.flavors):
+            is_told = any(
+                (f, resource) in told or _is_empty(cluster, f, base.nodes[f]) for f in short.flavors
+            )
+            if nodes and covered and not is_told:
                 pools = tuple(sorted({n.name for n in nodes}))
                 late.append(_Late(short, most, pools, _grower(cluster, short.flavors, nodes)))
     return tuple(late)
+
+
+def _is_empty(cluster: Cluster, flavor: str, nodes: tuple[Node, ...]) -> bool:
+    """A flavor that is placed by topology, on pools without a node and without a check: another rule's."""
+    known = state(cluster).objects.flavors.get(flavor)
+    provisioned = flavor in ground(cluster).elastic
+    return bool(known and known.topology) and not provisioned and not any(n.machines for n in nodes)
 
 
 def _is_firm(promise: Promise, offer: Range) -> bool:  # noqa: ARG001 - one signature

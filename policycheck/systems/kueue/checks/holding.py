@@ -43,14 +43,15 @@ class Gang(NamedTuple):
 
 
 def gangs(cluster: Cluster) -> tuple[Gang, ...]:
-    """Every workload that waits for accelerators in a queue that is beyond doubt."""
+    """Every workload that waits for accelerators in a queue that is beyond doubt and takes work."""
     return derived(cluster, _gangs)
 
 
 def _gangs(cluster: Cluster) -> tuple[Gang, ...]:
     found: dict[object, list[Ask]] = {}
     for ask in asks(cluster):
-        found.setdefault((ask.key, ask.made.name), []).append(ask)
+        if ask.queue.stop_policy == "None":
+            found.setdefault((ask.key, ask.made.name), []).append(ask)
     made = (Gang(tuple(some), tuple(a for a in some if accelerators(a))) for some in found.values())
     return tuple(gang for gang in made if gang.placed)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from policycheck.lint.hit import Hit
+from policycheck.lint.hit import Hit, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Range
 from policycheck.model.origin import DocumentId, Path
@@ -82,8 +82,17 @@ class Clash(NamedTuple):
     answer: Answer
 
 
+class _Doubt(NamedTuple):
+    """Flavors of which it was not found out."""
+
+    flavors: frozenset[str]
+    why: str
+
+
 def declared_not_held(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """Declared work that is within the guarantees in numbers, and that the nodes do not hold at once."""
+    for doubt in derived(cluster, _asked)[1]:
+        yield Skip(f"whether flavor {join(sorted(doubt.flavors))} holds all that is declared: {doubt.why}")
     for clash in clashes(cluster):
         entries = {e.ask.key: e for e in reversed(clash.entries)}
         first = max(entries.values(), key=lambda e: e.times * e.ask.least * _weight(e.ask))
@@ -130,13 +139,13 @@ def _quotas(cluster: Cluster, entries: Sequence[Entry]) -> list[tuple[DocumentId
 
 def clashes(cluster: Cluster) -> tuple[Clash, ...]:
     """One for each set of flavors that share nodes, at most."""
-    return derived(cluster, _clashes)
+    return derived(cluster, _asked)[0]
 
 
-def _clashes(cluster: Cluster) -> tuple[Clash, ...]:
-    from policycheck.simulate.hold import FAILS, hold
+def _asked(cluster: Cluster) -> tuple[tuple[Clash, ...], tuple[_Doubt, ...]]:
+    from policycheck.simulate.hold import FAILS, UNKNOWN, hold
 
-    found = []
+    found, doubts = [], []
     for flavors in corners(cluster):
         entries = list(_within(cluster, flavors))
         if sum(e.times for e in entries) < 2:
@@ -145,7 +154,9 @@ def _clashes(cluster: Cluster) -> tuple[Clash, ...]:
         if answer.outcome == FAILS and answer.bound is not None:
             short = tuple(entries[n] for n in answer.bound.demands)
             found.append(Clash(short, answer))
-    return tuple(found)
+        if answer.outcome == UNKNOWN:
+            doubts.append(_Doubt(flavors, answer.why))
+    return tuple(found), tuple(doubts)
 
 
 def _within(cluster: Cluster, flavors: frozenset[str]) -> Iterator[Entry]:
