@@ -82,13 +82,17 @@ def gangs(count: int, most: int, queues: int, seed: int = 1) -> list[KueueWorklo
             pods = draw.randrange(1, pods + 1)
         mode = ("required", "preferred", "unconstrained")[n % 3]
         # What is required must be able to fit: a rack holds 256 GPUs, a block 4,096.
-        level = "rack" if pods * gpus <= HOSTS * 8 else "block" if pods * gpus <= RACKS * HOSTS * 8 else "zone"
+        level = (
+            "rack" if pods * gpus <= HOSTS * 8 else "block" if pods * gpus <= RACKS * HOSTS * 8 else "zone"
+        )
         if mode == "preferred":
             level = "rack"
         request = TopologyRequest(mode, "" if mode == "unconstrained" else level)
         requests = {GPU: gpus, "cpu": cores * 1000, "memory": memory << 30}
         spec = PodSet("main", pods, requests, topology=request)
-        made.append(KueueWorkload("ns", f"w{n:05d}", f"q{n % queues:02d}", (spec,), created=stamp(n), uid=f"u{n}"))
+        made.append(
+            KueueWorkload("ns", f"w{n:05d}", f"q{n % queues:02d}", (spec,), created=stamp(n), uid=f"u{n}")
+        )
     return made
 
 
@@ -146,7 +150,9 @@ def harness_cluster(scale: float) -> tuple[Session, list[tuple[int, KueueWorkloa
                 spec = PodSet("main", pods, {"cpu": cores}, topology=request)
                 name = f"{queue}-{klass}-{n:03d}"
                 at = (n + 1) * interval
-                made = KueueWorkload("ns", name, queue, (spec,), priority, created=stamp(at // 1000), uid=name)
+                made = KueueWorkload(
+                    "ns", name, queue, (spec,), priority, created=stamp(at // 1000), uid=name
+                )
                 stream.append((at, made, run))
     return session, sorted(stream, key=lambda s: (s[0], s[1].name))
 
@@ -226,7 +232,9 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
 def apart(**asked: Any) -> dict[str, float]:
     """The same in a process of its own."""
     words = [word for key, value in asked.items() for word in (f"--{key}", str(value))]
-    made = subprocess.run([sys.executable, __file__, "--json", *words], capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        [sys.executable, __file__, "--json", *words], capture_output=True, text=True, check=True
+    )
     found: dict[str, float] = json.loads(made.stdout)
     return found
 
@@ -254,7 +262,9 @@ def table(title: str, key: str, values: list[int], **fixed: int) -> None:
 
 def main() -> None:
     """Parse the arguments and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--gangs", type=int, default=1_000)
     parser.add_argument("--pods", type=int, default=512, help="of the largest gang")
@@ -272,7 +282,10 @@ def main() -> None:
         f" {'us each':>8} {'reserved':>9}"
     )
     if options.harness or options.one or options.profile:
-        show("harness" if options.harness else f"{options.nodes} nodes, {options.gangs} gangs", measure(options))
+        show(
+            "harness" if options.harness else f"{options.nodes} nodes, {options.gangs} gangs",
+            measure(options),
+        )
         return
     table("against nodes", "nodes", [1250, 2500, 5000, 10_000, 20_000], gangs=1000, pods=512)
     table("against gangs", "gangs", [250, 500, 1000, 2000], nodes=10_000, pods=512)

@@ -467,3 +467,16 @@ def test_nominations_are_counted():
     step(session, now)
     step(session, now)
     assert session.nominations == 2
+
+
+def test_a_run_may_do_without_reasons_and_decides_the_same():
+    doc = {**PLACED, "work": {"w": "q1 ; main 3x cpu=3 required rack"}}
+    told, now = opened(doc)
+    terse, _ = opened(doc)
+    terse.explaining = False
+    (one,), (other,) = told.cycle(now), terse.cycle(now)
+    assert one[:8] == other[:8]
+    assert one.explain().tried
+    assert not other.explain().tried
+    assert other.explain().notes == (other.message,)
+    assert not terse.fork().explaining

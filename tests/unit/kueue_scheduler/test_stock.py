@@ -167,6 +167,19 @@ def test_placing_does_not_depend_on_what_was_counted_before():
         assert fill(land, some, ways) == fill(land.copy(), some, ways)
 
 
+def test_what_every_domain_holds_can_be_asked():
+    land = land_of(("zone", "rack", HOST), flavors=("f",))
+    spec = PodSet("main", 1, {"cpu": 500}, node_selector={"zone": "z1"})
+    domains = land.fields["f"]
+    pods = stocks.holds(land, "f", spec).pods
+    first = domains.first
+    leaves = {domains.names[leaf][0]: pods[first[-2] + leaf] for leaf in range(domains.leaves)}
+    assert leaves["n04"] == 4  # 4 pod slots, 4,000 millicores
+    assert leaves["n02"] == 0  # in zone z2
+    by_zone = {domains.values[d][0]: pods[d] for d in range(first[0], first[1])}
+    assert by_zone == {"z0": 0, "z1": sum(leaves.values()), "z2": 0}
+
+
 def test_few_leaves_are_counted_when_few_have_changed(monkeypatch):
     levels = ("rack", HOST)
     land = land_of(levels, count=400, flavors=("f",))

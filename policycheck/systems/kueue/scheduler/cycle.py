@@ -87,7 +87,9 @@ class Cycle:
         nominators: dict[int, Nominator] = {}
         by_tree: dict[int, list[Entry]] = {}
         refused: list[Refused] = []
-        ground = survey(session) if session.explaining and session.places(numbers[0]) else None
+        ground = (
+            survey(session) if session.explaining and session.group[numbers[0]] == session.first else None
+        )
         for number in numbers:
             nominator = nominators[number] = Nominator(session.scene(number))
             evidence = capture(session, number, ground) if session.explaining else None

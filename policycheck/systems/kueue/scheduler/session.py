@@ -35,16 +35,14 @@ class Session:
 
         check(id, name, state, now, retry_after=0, updates=())  an admission check is Ready|Retry|Rejected
         pending_checks(id)                            those that a workload with quota still has to pass
-        ready(id, now)                                all pods run
-        not_ready(id, now)                            PodsReadyTimeout: back off, at the limit deactivate
+        ready(id, now), not_ready(id, now)            all pods run; PodsReadyTimeout, with its back-off
         evict(id, reason, now)                        stops for any other reason, and queues again
         deactivate(id, cause, now), activate(id, now) spec.active; causes are MaximumExecutionTimeExceeded, ...
         stop(queue, policy, now)                      a ClusterQueue's stopPolicy
         node_down(name, now, gone=True), node_up(name, now), node_tainted(name, taints, now),
         nodes_added(nodes, now)
         sample(now)                                   admission fair sharing looks at usage
-        wake(now), next_due()                         what the session itself waits for: back-offs and nodes
-                                                      that are not Ready for too long
+        wake(now), next_due()                         back-offs end, nodes are not Ready for too long
 
     Those that are evicted keep their quota until ``settle``, as victims of a cycle do. ``nominations``
     counts nominations made so far, ``blocked`` tells that blockAdmission holds everything up. A run that
@@ -93,13 +91,9 @@ class Session:
     def regroup(self) -> None:
         """Trees whose pods share nodes are decided together."""
         trees = {q.tree for q in self.queues.values() if q.traits is not None}
-        self._first = min(trees, default=-1)
-        self.group = [self._first if n in trees else n for n in range(len(self.trees))]  # by first tree
+        self.first = min(trees, default=-1)
+        self.group = [self.first if n in trees else n for n in range(len(self.trees))]  # by first tree
         self.placing = [q for q in self.queues.values() if q.tree in trees]
-
-    def places(self, tree: int) -> bool:
-        """Whether pods of the tree's queues are placed on nodes."""
-        return self.land is not None and self.group[tree] == self._first
 
     # -- submitting and releasing ---------------------------------------------------------------
 

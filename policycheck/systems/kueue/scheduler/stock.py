@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from policycheck.model.workload import PodSet
 from policycheck.systems.kueue.scheduler.counts import Counts, add_up, cut, is_single, roll
 from policycheck.systems.kueue.scheduler.domains import Domains, Eligible
 from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.left import Left, left_of
 from policycheck.systems.kueue.scheduler.ranks import Ranks
 from policycheck.systems.kueue.scheduler.room import MOST, Assumed, Room, with_slot
-from policycheck.systems.kueue.scheduler.wish import Ask, Wish
+from policycheck.systems.kueue.scheduler.wish import NOTHING, Ask, Wish
 
 _MOST_COUNTED = 2_000_000  # domains of all stocks that one land keeps; the longest unused go first
 
@@ -347,6 +348,16 @@ def stock_of(
         land.counted += size
     found.mend()
     return found
+
+
+def holds(land: Land, flavor: str, spec: PodSet) -> Counts:
+    """How many pods of ``spec`` every domain of ``flavor`` can hold now; domains are numbered as in Domains.
+    Not to be changed, nor kept: it follows the land.
+    """
+    last = len(land.fields[flavor].levels) - 1
+    wish = Wish(last, last, 1, required=False, spread=True, inner={}, layers=())
+    ask = Ask(0, 1, spec.requests, spec, NOTHING)
+    return stock_of(land, flavor, ask, None, wish, scored=False, empty=False).counts
 
 
 def _make_room(land: Land, more: int) -> None:
