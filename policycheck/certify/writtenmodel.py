@@ -19,7 +19,14 @@ _MOST_PODS = 100_000
 _PERCENT = 1000  # thousandths that are the whole
 
 
+def _flat(value: object, wanted: str) -> None:
+    """Refuses a map or a list; how deep it is, is the user's choice, so it is not written out."""
+    if isinstance(value, (dict, list)):
+        raise ValueError(f"found a {'map' if isinstance(value, dict) else 'list'}; write {wanted}")  # noqa: TRY004 - pydantic collects these
+
+
 def _period(value: object) -> int:
+    _flat(value, "a length of time, as in 90s or 4h")
     try:
         found = parse(value)
     except PeriodError as error:
@@ -31,6 +38,7 @@ def _period(value: object) -> int:
 
 def _share(value: object) -> int:
     """``12.5%`` in thousandths."""
+    _flat(value, "a share, as in 50%")
     text = value.strip() if isinstance(value, str) else ""
     try:
         found = Fraction(text[:-1]) * 10 if text.endswith("%") else None
@@ -43,12 +51,15 @@ def _share(value: object) -> int:
 
 def _times(value: object) -> int:
     """A factor (``2.5``) in thousandths."""
+    _flat(value, "a number above 0, as in 2.5")
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1e9:
         raise ValueError(f"{value!r} is no factor; write a number above 0, as in 2.5")
     return int(Fraction(str(value)) * 1000)
 
 
 def _amount(resource: str, value: object) -> int:
+    if isinstance(value, (dict, list)):
+        raise _of(resource, "found a map or a list; write a quantity, as in 8, 500m or 64Gi")
     try:
         found = amount(resource, value)
     except QuantityError as error:

@@ -60,5 +60,7 @@ def _words(one: Any, loc: Path, context: Any, model: Any) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, (dict, list)):  # how deep it is, is the user's choice
+        return "a map" if isinstance(value, dict) else "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
