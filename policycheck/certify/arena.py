@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from policycheck.certify.promise import Shape
+from policycheck.certify.promise import Shape, Slo
 from policycheck.model.inventory import Inventory
+from policycheck.model.workload import PodSet
+from policycheck.simulate.hold import Demand, Machines
+from policycheck.simulate.metrics import Metrics
 from policycheck.simulate.rights import Rights
 from policycheck.simulate.scheduler import Grant
 
@@ -113,6 +116,51 @@ class Ladder(NamedTuple):
     why: str
 
 
+class Holding(NamedTuple):
+    """Quota of one resource in one flavor. ``kind`` of the holder is "ClusterQueue" or "Cohort"."""
+
+    holder: str
+    kind: str
+    flavor: str
+    resource: str
+    amount: int
+
+
+class Load(NamedTuple):
+    """``times`` alike gangs that have to run at once, each of the pods of one podset. ``flavors`` are
+    alternatives, one for all pods of a gang; (): no queue, wherever its pods may go.
+    """
+
+    name: str
+    pods: PodSet
+    times: int
+    flavors: tuple[str, ...] = ()
+
+
+class Posed(NamedTuple):
+    """Loads as a question for ``simulate.hold``; demands in the order of the loads. ``why``: it can not be
+    asked. ``doubt``: what is asked for beside and not counted, so that it may hold here and not there.
+    """
+
+    classes: tuple[Machines, ...] = ()
+    demands: tuple[Demand, ...] = ()
+    why: str = ""
+    doubt: str = ""
+
+
+class Service(NamedTuple):
+    """Something that serves and asks for accelerators. ``shape`` is all of it at its fewest replicas; ``surge``
+    are the pods that a rollout adds, by podset; ``queue`` holds its quota, "" where it is in none.
+    ``apart``: replicas are workloads of their own.
+    """
+
+    name: str
+    shape: Shape
+    queue: str = ""
+    surge: tuple[int, ...] = ()
+    apart: bool = True
+
+
 class Arena(Protocol):
     """One linked scope, as claims see it. Everything is a function of its arguments."""
 
@@ -173,6 +221,27 @@ class Arena(Protocol):
 
     def case(self, scenario: Scenario, name: str) -> Mapping[str, Any]:
         """The scenario as a recorded situation for ``simulate --case``."""
+
+    def holdings(self) -> Sequence[Holding]:
+        """Everybody who holds quota of accelerators."""
+
+    def opens(self, pods: PodSet, flavor: str) -> bool:
+        """Whether there is a node to which such pods may go through ``flavor`` ("": through no queue)."""
+
+    def posed(self, loads: Sequence[Load], lost: tuple[str, ...] = (), *, grown: bool = False) -> Posed:
+        """Whether nodes hold the loads at once, as a question; ``grown``: pools at their largest."""
+
+    def provisioning(self) -> Sequence[str]:
+        """Names of what brings nodes when they are asked for."""
+
+    def services(self) -> Sequence[Service]:
+        """What serves, in sight, sorted by name."""
+
+    def uncovered(self) -> Sequence[str]:
+        """Kinds in sight that serve and are not read."""
+
+    def measured(self, slo: Slo, seed: int) -> Metrics | str:
+        """What a simulated stream comes to, or why there is none."""
 
     def fits(self, queue: str, shape: Shape) -> str:
         """Why the shape can never be admitted through ``queue``, even alone; "" when it can."""
