@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from policycheck.app.gather import Sources, accounts, gather
+from policycheck.app.arrivals import Offering, arrivals
+from policycheck.app.gather import Sources
+from policycheck.app.parcel import Parcel, World, opened, parcels, played
+from policycheck.app.pool import Pool, mapped
 from policycheck.app.simulate import Options
 from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange
-from policycheck.simulate.contrast import Figure, of_queue, whole
-from policycheck.simulate.job import Arrivals
+from policycheck.simulate.contrast import Seen, of_queue, seen_queues, seen_whole, whole
 from policycheck.simulate.matrix import Priority, Rank, allows, named
 
 if TYPE_CHECKING:
-    from policycheck.app.gather import Gathered
-    from policycheck.lint.settings import Settings, Target
-    from policycheck.model.cluster import Cluster
-    from policycheck.simulate.metrics import Metrics, QueueMetrics
-    from policycheck.simulate.rights import Rights
+    from policycheck.lint.settings import Settings
+    from policycheck.simulate.rights import Rights, Taking
     from policycheck.simulate.timeline import Timeline
     from policycheck.source.document import FileReport
-    from policycheck.systems.kueue.opening import Opening
 
 FIRST_COME = "first-come-first-served"
-Coming = Callable[["Cluster", int], Arrivals]  # of a linked cluster and a seed
 Watch = Callable[[str], None]
 
 
@@ -42,154 +39,173 @@ class _Job(NamedTuple):
 
     old: Side
     new: Side
-    coming: Coming
+    offering: Offering
     seeds: tuple[int, ...]
     options: Options
     watch: Watch
+    pool: Pool
 
 
-class _World(NamedTuple):
-    scope: Gathered
-    cluster: Cluster
-    opened: Opening
-    said: Target | None
+class _Play(NamedTuple):
+    """One seed in one scope."""
+
+    old: Parcel | None
+    new: Parcel
+    offering: Offering
+    options: Options
+
+
+class _Half(NamedTuple):
+    """What one side came to."""
+
+    whole: Seen
+    queues: Mapping[str, Seen]
+    notes: tuple[str, ...]
+
+
+class _Both(NamedTuple):
+    """What one seed came to on both sides."""
+
+    old: _Half
+    new: _Half
+    jobs: int
+    source: str
+    until: int  # ms; 0: until all was done
+
+
+_HERE = Pool()
 
 
 def compare(
     old: Side,
     new: Side,
-    coming: Coming,
+    offering: Offering,
     seeds: Sequence[int],
     options: Options,
     watch: Watch = lambda _: None,
+    pool: Pool = _HERE,
 ) -> tuple[tuple[Comparison, ...], tuple[FileReport, ...]]:
-    """One Comparison for every scope that both sides have (a single scope on each side is the same one).
+    """One Comparison for every scope that both sides have (a single scope on each side is the same one), and
+    the account of the files. ``seeds`` go in the place of those of the offering and the options.
 
-    Raises TargetError, and what ``coming`` raises.
+    Raises TargetError, ArrivalsError and PoolError.
     """
+    assert new.sources is not None  # noqa: S101 - only the old side may be without
     watch("reading both configurations")
-    after, files = _worlds(new)
-    before, more = _worlds(old) if old.sources is not None else ([], ())
-    job = _Job(old, new, coming, tuple(seeds), options, watch)
+    after, files = parcels(new.sources, new.settings)
+    before, more = parcels(old.sources, old.settings) if old.sources is not None else ((), ())
+    job = _Job(old, new, offering, tuple(seeds), options, watch, pool)
     found = tuple(_compared(job, was, now, notes) for was, now, notes in _pairs(before, after, old))
     return found, (*more, *files)
 
 
-def _worlds(side: Side) -> tuple[list[_World], tuple[FileReport, ...]]:
-    from policycheck.app.linked import linked
-    from policycheck.app.target import targets_of
-    from policycheck.systems.kueue.opening import opening
-
-    assert side.sources is not None  # noqa: S101 - asked for sides with sources alone
-    scopes = gather(side.sources, side.settings)
-    found = []
-    for scope in scopes:
-        cluster = linked(scope)
-        said = targets_of(scope, (*scope.targets, *side.sources.targets)).get("kueue")
-        opened = opening(cluster, said)
-        if opened.objects.cluster_queues:
-            found.append(_World(scope, cluster, opened, said))
-    return found, accounts(scopes)
-
-
 def _pairs(
-    before: Sequence[_World], after: Sequence[_World], old: Side
-) -> list[tuple[_World | None, _World, tuple[str, ...]]]:
+    before: Sequence[Parcel], after: Sequence[Parcel], old: Side
+) -> list[tuple[Parcel | None, Parcel, tuple[str, ...]]]:
     if old.sources is None:
         return [(None, now, ()) for now in after]
     if len(before) == len(after) == 1:
         return [(before[0], after[0], ())]
-    known = {one.scope.name: one for one in before}
-    names = {one.scope.name for one in after}
+    known = {one.name: one for one in before}
+    names = {one.name for one in after}
     gone = tuple(f"scope {name} is there on the old side alone" for name in sorted(known.keys() - names))
     fresh = tuple(f"scope {name} is there on the new side alone" for name in sorted(names - known.keys()))
-    return [(known[n.scope.name], n, gone + fresh) for n in after if n.scope.name in known]
+    return [(known[now.name], now, gone + fresh) for now in after if now.name in known]
 
 
-def _compared(job: _Job, was: _World | None, now: _World, notes: tuple[str, ...]) -> Comparison:
+def _compared(job: _Job, was: Parcel | None, now: Parcel, notes: tuple[str, ...]) -> Comparison:
+    plays = [
+        _Play(was, now, job.offering._replace(seed=seed), job.options._replace(seed=seed))
+        for seed in job.seeds
+    ]
+    done = mapped(_play, plays, job.pool, job.watch, "seed")
+    return _told(job, None if was is None else opened(was), opened(now), done, now.name, notes)
+
+
+def _play(play: _Play) -> _Both:
+    """The jobs of one seed, made for the queues of the old side where there is one, on both sides."""
+    now = opened(play.new)
+    was = opened(play.old) if play.old is not None else None
+    coming = arrivals((was or now).cluster, play.offering)
+    halves = []
+    until = 0
+    for world in (was, now):
+        timeline, until = played(world or now, coming, play.options, by_quota=world is not None)
+        halves.append(_half(timeline))
+    return _Both(halves[0], halves[1], len(coming.jobs), coming.source, until)
+
+
+def _half(timeline: Timeline) -> _Half:
     from policycheck.simulate.metrics import measure
+
+    found = measure(timeline)
+    return _Half(seen_whole(found), seen_queues(found), timeline.notes)
+
+
+def _told(
+    job: _Job, was: World | None, now: World, done: Sequence[_Both], scope: str, notes: tuple[str, ...]
+) -> Comparison:
     from policycheck.systems.kueue.drive.facts import principal
 
-    # Jobs are made once a seed, of the side whose queues they were made for, and fall upon both.
-    home = was or now
-    olds: list[Metrics] = []
-    news: list[Metrics] = []
-    first: Arrivals | None = None
-    told: dict[str, None] = dict.fromkeys(notes)
-    for number, seed in enumerate(job.seeds, 1):
-        job.watch(f"simulating seed {number} of {len(job.seeds)}")
-        arrivals = _bounded(job.coming(home.cluster, seed), job.options)
-        first = first or arrivals
-        how = job.options._replace(seed=seed)
-        for world, side, metrics in ((was, job.old, olds), (now, job.new, news)):
-            timeline = _simulated(world or now, arrivals, how, by_quota=world is not None)
-            told.update(dict.fromkeys(f"{side.label}: {note}" for note in timeline.notes))
-            metrics.append(measure(timeline))
     resource = principal(now.opened.objects)
-    queues = _names(was, now)
-    teams = _teams(was, now, resource, queues)
+    teams = _teams(was, now, resource, _names(was, now))
+    olds, news = [one.old.queues for one in done], [one.new.queues for one in done]
     return Comparison(
-        scope=now.scope.name,
+        scope=scope,
         old=job.old.label,
         new=job.new.label,
         old_target=_target(was),
         new_target=_target(now),
         resource=resource,
         seeds=job.seeds,
-        horizon=job.options.horizon or (first.horizon if first else 0),
-        jobs=len(first.jobs) if first else 0,
-        source=first.source if first else "",
-        teams=tuple(team._replace(figures=_figures(team.queue, olds, news)) for team in teams),
+        horizon=done[0].until,
+        jobs=done[0].jobs,
+        source=done[0].source,
+        teams=tuple(
+            team._replace(
+                figures=of_queue([m.get(team.queue) for m in olds], [m.get(team.queue) for m in news])
+            )
+            for team in teams
+        ),
         changes=_changes(was, now) if was is not None else (),
-        figures=whole(olds, news) if olds else (),
-        notes=tuple(told),
+        figures=whole([one.old.whole for one in done], [one.new.whole for one in done]),
+        notes=(*notes, *_notes(job, done)),
         rights=was is not None,
     )
 
 
-def _bounded(arrivals: Arrivals, options: Options) -> Arrivals:
-    from policycheck.simulate.ending import latest
-
-    if options.horizon or arrivals.horizon:
-        return arrivals
-    return arrivals._replace(horizon=latest(arrivals))
-
-
-def _simulated(world: _World, arrivals: Arrivals, options: Options, *, by_quota: bool) -> Timeline:
-    from policycheck.app.simulate import first_come, simulate_cluster
-
-    if by_quota:
-        return simulate_cluster(world.cluster, world.said, arrivals, options)
-    return first_come(world.cluster, world.opened, arrivals, options)
+def _notes(job: _Job, done: Sequence[_Both]) -> tuple[str, ...]:
+    """What both sides say is said once."""
+    olds = dict.fromkeys(note for one in done for note in one.old.notes)
+    news = dict.fromkeys(note for one in done for note in one.new.notes)
+    both = [note for note in olds if note in news]
+    return (
+        *both,
+        *(f"{job.old.label}: {note}" for note in olds if note not in news),
+        *(f"{job.new.label}: {note}" for note in news if note not in olds),
+    )
 
 
-def _target(world: _World | None) -> str:
+def _target(world: World | None) -> str:
     if world is None:
         return "default scheduler"
     return f"Kueue {'.'.join(map(str, world.opened.target.version))}"
 
 
-def _names(was: _World | None, now: _World) -> list[str]:
+def _names(was: World | None, now: World) -> list[str]:
     names = set(now.opened.objects.cluster_queues)
     if was is not None:
         names |= set(was.opened.objects.cluster_queues)
     return sorted(names)
 
 
-def _figures(queue: str, olds: Sequence[Metrics], news: Sequence[Metrics]) -> tuple[Figure, ...]:
-    def of(found: Metrics) -> QueueMetrics | None:
-        return next((q for q in found.queues if q.name == queue), None)
-
-    return of_queue([of(m) for m in olds], [of(m) for m in news])
-
-
-def _rights(world: _World) -> Rights:
+def _rights(world: World) -> Rights:
     from policycheck.systems.kueue.rights import KueueRights
 
     return KueueRights(world.opened.objects, world.opened.target)
 
 
-def _teams(was: _World | None, now: _World, resource: str, queues: Sequence[str]) -> list[TeamChange]:
+def _teams(was: World | None, now: World, resource: str, queues: Sequence[str]) -> list[TeamChange]:
     nothing = Holding(None, None, None)
     rights = [None if world is None else (world, _rights(world)) for world in (was, now)]
     found = []
@@ -199,7 +215,7 @@ def _teams(was: _World | None, now: _World, resource: str, queues: Sequence[str]
     return found
 
 
-def _holding(world: _World, rights: Rights, queue: str, resource: str) -> Holding:
+def _holding(world: World, rights: Rights, queue: str, resource: str) -> Holding:
     from policycheck.model.amount import add
     from policycheck.systems.kueue.state import quotas
 
@@ -215,7 +231,7 @@ def _holding(world: _World, rights: Rights, queue: str, resource: str) -> Holdin
     return Holding(guarantee, burst, nominal)
 
 
-def _changes(was: _World, now: _World) -> tuple[RightChange, ...]:
+def _changes(was: World, now: World) -> tuple[RightChange, ...]:
     """Cells of who may take from whom that are others, for the queues and classes of both sides together."""
     classes = {
         name: c.value for world in (was, now) for name, c in world.opened.objects.priority_classes.items()
@@ -242,12 +258,16 @@ def _cells(
     """By (situation, reason): the pairs of classes for which the one may take from the other."""
     found: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
     for situation, taking in rights.may_take(taker, holder).items():
-        pairs = tuple(
-            (one.name, other.name)
-            for one in priorities
-            for other in priorities
-            if any(allows(taking, Rank(one.value, other.value, newer)) for newer in (True, False))
-        )
-        if pairs:
-            found[situation, taking.reason] = pairs
+        pairs = [_pair(taking, one, other) for one in priorities for other in priorities]
+        kept = tuple(pair for pair in pairs if pair is not None)
+        if kept:
+            found[situation, taking.reason] = kept
     return found
+
+
+def _pair(taking: Taking, taker: Priority, victim: Priority) -> tuple[str, str] | None:
+    """The two by name when the one may take from the other, in words when only if that came later."""
+    newer, older = (allows(taking, Rank(taker.value, victim.value, late)) for late in (True, False))
+    if not newer and not older:
+        return None
+    return taker.name, victim.name if older else f"{victim.name} that came later"

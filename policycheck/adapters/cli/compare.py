@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policycheck.adapters.cli import asking, common, exitcode
+from policycheck.adapters.cli import asking, common, exitcode, pooling
 
 if TYPE_CHECKING:
     from policycheck.app.compare import Side
@@ -43,6 +43,7 @@ _MOST_SEEDS = 100
 @click.option(
     "--accept", multiple=True, type=click.Choice(["broken-lines"]), help="Leave out broken lines of a trace."
 )
+@pooling.pool_options
 @click.option("--old-target", multiple=True, metavar="SYSTEM=VERSION", help="The scheduler of OLD.")
 @click.option("--new-target", multiple=True, metavar="SYSTEM=VERSION", help="The scheduler of NEW.")
 @click.option(
@@ -65,7 +66,7 @@ def compare(old: str, new: str, **options: Any) -> int:
     service = simulating.period("--service-time", options["service_time"])
     usual = simulating.period("--usual", options["usual"])
     with Progress(quiet=quiet) as told, ExitStack() as stack, common.errors_of_use():
-        from policycheck.app.arrivals import Offering, arrivals, load_mix
+        from policycheck.app.arrivals import Offering, load_mix
         from policycheck.app.compare import compare as use_case
         from policycheck.app.simulate import Options
 
@@ -80,12 +81,9 @@ def compare(old: str, new: str, **options: Any) -> int:
         load = options["load"] or 0.0
         how = Options(horizon=horizon, service_time=service, placing=not options["no_nodes"])
 
-        def coming(cluster, seed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-            offering = Offering(mix, trace, setting, seed, horizon, load, options["manifests"], usual)
-            return arrivals(cluster, offering)
-
-        seeds = range(options["seed"], options["seed"] + options["seeds"])
-        found, files = use_case(before, after, coming, tuple(seeds), how, told)
+        offering = Offering(mix, trace, setting, 0, horizon, load, options["manifests"], usual)
+        seeds = tuple(range(options["seed"], options["seed"] + options["seeds"]))
+        found, files = use_case(before, after, offering, seeds, how, told, pooling.pool(options))
         asking.guard(output, files, after.settings)
     if not found:
         common.say("policycheck: no queue on both sides; OLD and NEW must hold queues of the same scope\n")
