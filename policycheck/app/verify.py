@@ -21,7 +21,7 @@ from policycheck.app.certify import (
 )
 from policycheck.app.gather import Sources
 from policycheck.app.subjects import INVENTORY
-from policycheck.certify.canonical import MOST_BYTES, CanonicalError, decode
+from policycheck.certify.canonical import MOST_BYTES, CanonicalError, decode, digest
 from policycheck.certify.certificate import (
     Certificate,
     CertificateError,
@@ -206,8 +206,8 @@ def _changes(old: Result, new: Result, one: Prepared, *, live: bool) -> Iterator
     moved = old.inventory != new.inventory or old.version != new.version
     for what in differences(old, new):
         if what.what == "rulebook":
-            yield from _rules(old.rules, new.rules)
-        elif what.what == "verdict" and moved and what.why.endswith("on other evidence"):
+            continue  # told rule by rule
+        if what.what == "verdict" and moved and what.why.endswith("on other evidence"):
             yield what._replace(what="evidence")
         elif what.what == "promises":
             yield what
@@ -216,6 +216,9 @@ def _changes(old: Result, new: Result, one: Prepared, *, live: bool) -> Iterator
             yield from _effort(old, new, what)
         else:
             yield what
+    if old.rulebook != digest(old.rules):
+        yield Difference("rule", "", "its rulebook is not that of the rules in it")
+    yield from _rules(old.rules, new.rules)
     yield from _hardware(old, new, one)
 
 

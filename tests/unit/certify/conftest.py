@@ -60,13 +60,13 @@ teams:
     guarantee: {nvidia.com/gpu: 8}
     within: 10m
     shapes:
-      - {name: train, pods: 2, gpus: 4}
+      - {name: train, pods: 2, gpus: 1}
   - name: b
     owner: b@example.com
     queues: b
     guarantee: {nvidia.com/gpu: 8}
     shapes:
-      - {name: train, gpus: 4}
+      - {name: train, gpus: 1}
 required: [guarantee-honoured]
 """
 
@@ -120,7 +120,10 @@ def run(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("POLICYCHECK_KEY_PASSWORD", raising=False)
 
     def run(*args: str) -> Ran:
-        code = main([str(arg) for arg in args])
+        try:
+            code = main([str(arg) for arg in args])
+        except SystemExit as end:  # simulate --case ends so
+            code = end.code
         told = capsys.readouterr()
         return Ran(code, told.out, told.err)
 
