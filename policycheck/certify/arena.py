@@ -117,13 +117,16 @@ class Ladder(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """Quota of one resource in one flavor. ``kind`` of the holder is "ClusterQueue" or "Cohort"."""
+    """Quota of one resource in one flavor. ``kind`` of the holder is "ClusterQueue" or "Cohort"; ``queues`` are
+    all of the same tree.
+    """
 
     holder: str
     kind: str
     flavor: str
     resource: str
     amount: int
+    queues: tuple[str, ...] = ()
 
 
 class Load(NamedTuple):
@@ -169,6 +172,7 @@ class Arena(Protocol):
     inventory: Inventory
     classes: Mapping[str, int]  # priority classes for queueing
     pod_classes: Mapping[str, int]  # pod priority classes
+    pod_default: str  # the class of pods that name none, "" for none
     accelerators: Sequence[str]  # resources that count as accelerators, the principal one first
     notes: Sequence[str]  # what is assumed about this scope
 

@@ -29,11 +29,20 @@ _ENOUGH = 10_000  # machines of a pool without a bound
 def holdings(state: KueueState) -> list[Holding]:
     """Who holds quota of accelerators: queues, stopped ones of a cohort too, and cohorts (``sums.promises``)."""
     found = []
+    trees = {
+        (kind, name): tuple(tree.queues)
+        for tree in state.trees.values()
+        for kind, names in (("ClusterQueue", tree.queues), ("Cohort", tree.cohorts))
+        for name in names
+    }
     for resource in sums.resources(state, is_accelerator):
         for flavor, some in sorted(sums.promises(state, resource).items()):
             for one in some:
                 holder = one.holder
-                found.append(Holding(holder.name, holder.kind, flavor, resource, holder.quota.nominal))
+                queues = trees.get((holder.kind, holder.name), ())
+                found.append(
+                    Holding(holder.name, holder.kind, flavor, resource, holder.quota.nominal, queues)
+                )
     return found
 
 

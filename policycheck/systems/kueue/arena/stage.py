@@ -69,6 +69,9 @@ class KueueArena:
         self.classes = {name: c.value for name, c in sorted(opening.objects.priority_classes.items())}
         self._core = core if isinstance(core, CoreState) else CoreState()
         self.pod_classes = {name: c.value for name, c in sorted(self._core.priority_classes.items())}
+        self.pod_default = next(
+            (n for n, c in sorted(self._core.priority_classes.items()) if c.is_default), ""
+        )
         self._state, self._delays = state, dict(check_delays or {})
         self._ambiguous = cluster.ambiguous
         objects, self._doors = entrances(opening.objects, opening.namespaces)
