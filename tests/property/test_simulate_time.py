@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policycheck.simulate.timeline import FINISHED, PENDING, REFUSED, RUNNING
+from policycheck.systems.kueue.drive.rest import Rest
 from policycheck.systems.kueue.model import (
     ClusterQueue,
     FlavorQuotas,
@@ -182,6 +183,20 @@ def test_nobody_works_while_pods_of_it_have_no_node(scene):
             assert sum(pods for _, pods in stay.nodes) == one.job.pods
     for supply in made.supply:
         assert 0 <= supply.free <= supply.total
+
+
+@given(scenes())
+def test_queues_that_rest_would_have_been_looked_at_in_vain(scene):
+    before = scene.play(horizon=HORIZON)
+    after_cycle = Rest.after_cycle
+    Rest.after_cycle = lambda self, *, changed: None  # noqa: ARG005 - as the method is called
+    try:
+        after = scene.play(horizon=HORIZON)
+    finally:
+        Rest.after_cycle = after_cycle
+    assert before.lives == after.lives
+    assert before.queues == after.queues
+    assert before.cycles <= after.cycles
 
 
 @given(scenes())

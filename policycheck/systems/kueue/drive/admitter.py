@@ -25,13 +25,13 @@ from policycheck.simulate.scheduler import RESERVED, Decision, Grant
 from policycheck.systems.kueue.drive.clock import Batches, Sampler
 from policycheck.systems.kueue.drive.facts import check, patience, principal, queue_facts
 from policycheck.systems.kueue.drive.field import Field
+from policycheck.systems.kueue.drive.rest import Rest
 from policycheck.systems.kueue.drive.state import digest
 from policycheck.systems.kueue.drive.wish import amount_of, wishes
 from policycheck.systems.kueue.drive.words import nowhere, sentence
 from policycheck.systems.kueue.drive.workload import NANOS, stamp, workload
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler import life
-from policycheck.systems.kueue.scheduler.run import queue_state
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
 
@@ -63,6 +63,7 @@ class KueueAdmitter:
         self._field = Field(self._session)
         self._batches = Batches(self._session, batch * NANOS) if batch > 0 else None
         self._sampler = Sampler(self._session)
+        self._rest = Rest(self._session)
         self._second, self._prefix = -1, ""
 
     @property
@@ -84,7 +85,8 @@ class KueueAdmitter:
     def offer(self, jobs: Sequence[tuple[int, Job]], now: int) -> list[Entry]:
         """Submit jobs as Workloads."""
         session = self._session
-        session.now = self._nanos(now)
+        self._at(now)
+        self._rest.stir()
         made = [workload(job, number, self._stamp(job.submit)) for number, job in jobs]
         session.offer(made)
         return [self._entry(session.items[one.id]) for one in made]
@@ -105,10 +107,15 @@ class KueueAdmitter:
 
     def finish(self, ids: Sequence[str], now: int) -> None:
         """Workloads are finished."""
-        self._sampler.sample(self._nanos(now))
-        self._session.now = self._nanos(now)
+        self._at(now)
+        self._wake_for(ids)
         self._session.release(ids)
         self._collect()
+
+    def _wake_for(self, ids: Sequence[str]) -> None:
+        """Something has happened to these workloads."""
+        homes = self._session.homes
+        self._rest.wake([homes[name] for name in ids if name in homes])
 
     def _collect(self) -> None:
         if self._batches is not None:
@@ -117,8 +124,8 @@ class KueueAdmitter:
     def settle(self, ids: Sequence[str], now: int) -> None:
         """Evicted workloads have released their quota; those that are active wait again."""
         session = self._session
-        self._sampler.sample(self._nanos(now))
-        session.now = self._nanos(now)
+        self._at(now)
+        self._wake_for(ids)
         gone = set(ids)
         session.victims = [v for v in session.victims if v.id not in gone]
         session.release(ids, requeue=True)
@@ -133,22 +140,27 @@ class KueueAdmitter:
     def cycle(self, now: int) -> Sequence[Decision]:
         """One scheduling cycle."""
         session = self._session
-        self._sampler.sample(self._nanos(now))
-        decisions = session.cycle(self._nanos(now))
+        self._at(now)
+        self._rest.before_cycle()
+        decisions = session.cycle(session.now)
         taking: set[int] = set()
+        reserved = False
         for decision in decisions:
-            if decision.outcome != RESERVED:
+            if decision.outcome == RESERVED:
+                reserved = True
+            else:
                 item = session.items[decision.workload]
                 self._last[decision.queue, item.shape.number, item.priority] = decision
                 if decision.victims:
                     taking.add(session.homes[decision.workload])
         if taking:
             self._taking = tuple(sorted(taking))
+        self._rest.after_cycle(changed=reserved or bool(taking))
         return decisions
 
     def same(self) -> object:
-        """Who waits where, and how far each flavor scan is."""
-        return queue_state(self._session)
+        """Who waits where in queues that are looked at, and how far each flavor scan is."""
+        return tuple((name, queue.signature) for name, queue in self._session.busy.items())
 
     def outline(self) -> object:
         """Usage and queue lengths of the trees in which somebody was evicted last."""
@@ -168,18 +180,22 @@ class KueueAdmitter:
 
     def agree(self, name: str, agreed: str, now: int) -> list[Turn]:
         """An admission check is Ready."""
+        self._wake_for([name])
         return self._turns(self._session.check(name, agreed, "Ready", self._nanos(now)))
 
     def ready(self, name: str, now: int) -> None:
         """The condition PodsReady."""
+        self._rest.stir()
         self._session.ready(name, self._nanos(now))
 
     def not_ready(self, name: str, now: int) -> list[Turn]:
         """The timeout of waitForPodsReady is over."""
+        self._wake_for([name])
         return self._turns(self._session.not_ready(name, self._nanos(now)))
 
     def give_up(self, name: str, cause: str, now: int) -> list[Turn]:
         """The workload is deactivated."""
+        self._wake_for([name])
         return self._turns(self._session.deactivate(name, cause, self._nanos(now)))
 
     def next_due(self) -> int:
@@ -192,6 +208,7 @@ class KueueAdmitter:
 
     def wake(self, now: int) -> list[Turn]:
         """Back-offs are over, nodes count as failed, parked workloads return."""
+        self._rest.wake(range(len(self._session.trees)))
         found = self._turns(self._session.wake(self._nanos(now)))
         if self._batches is not None:
             self._batches.wake(self._nanos(now))
@@ -205,6 +222,7 @@ class KueueAdmitter:
 
     def node(self, name: str, now: int, *, up: bool) -> list[Turn]:
         """A node is not Ready, or is so again."""
+        self._rest.wake(range(len(self._session.trees)))
         if up:
             self._session.node_up(name, self._nanos(now))
             return []
@@ -247,6 +265,12 @@ class KueueAdmitter:
 
     def _nanos(self, now: int) -> int:
         return (self._zero + now) * NANOS
+
+    def _at(self, now: int) -> None:
+        """It is ``now``; what was due to be sampled before is."""
+        at = self._nanos(now)
+        self._sampler.sample(at)
+        self._session.now = at
 
     def _stamp(self, now: int) -> str:
         """RFC 3339 of a virtual time; those of one second share most of it."""
