@@ -95,22 +95,34 @@ def compare(
     after, files = parcels(new.sources, new.settings)
     before, more = parcels(old.sources, old.settings) if old.sources is not None else ((), ())
     job = _Job(old, new, offering, tuple(seeds), options, watch, pool)
-    found = tuple(_compared(job, was, now, notes) for was, now, notes in _pairs(before, after, old))
+    found = tuple(_compared(job, was, now, notes) for was, now, notes in _pairs(before, after, old, new))
     return found, (*more, *files)
 
 
 def _pairs(
-    before: Sequence[Parcel], after: Sequence[Parcel], old: Side
+    before: Sequence[Parcel], after: Sequence[Parcel], old: Side, new: Side
 ) -> list[tuple[Parcel | None, Parcel, tuple[str, ...]]]:
     if old.sources is None:
         return [(None, now, ()) for now in after]
     if len(before) == len(after) == 1:
         return [(before[0], after[0], ())]
-    known = {one.name: one for one in before}
-    names = {one.name for one in after}
+    known = {_below(one, old): one for one in before}
+    names = {_below(one, new) for one in after}
     gone = tuple(f"scope {name} is there on the old side alone" for name in sorted(known.keys() - names))
     fresh = tuple(f"scope {name} is there on the new side alone" for name in sorted(names - known.keys()))
-    return [(known[now.name], now, gone + fresh) for now in after if now.name in known]
+    both = [(known.get(_below(now, new)), now) for now in after]
+    return [(was, now, gone + fresh) for was, now in both if was is not None]
+
+
+def _below(parcel: Parcel, side: Side) -> str:
+    """The name of the scope without the folder that the side was given by."""
+    for path in side.sources.paths if side.sources is not None else ():
+        lead = path.rstrip("/")
+        if parcel.name == lead:
+            return "."
+        if parcel.name.startswith(f"{lead}/"):
+            return parcel.name[len(lead) + 1 :]
+    return parcel.name
 
 
 def _compared(job: _Job, was: Parcel | None, now: Parcel, notes: tuple[str, ...]) -> Comparison:
@@ -239,6 +251,7 @@ def _changes(was: World, now: World) -> tuple[RightChange, ...]:
     priorities, _ = named(classes)
     queues = sorted(set(was.opened.objects.cluster_queues) & set(now.opened.objects.cluster_queues))
     before, after = _rights(was), _rights(now)
+    kinds = _kinds(priorities)
     found: list[RightChange] = []
     for taker in queues:
         for holder in queues:
@@ -247,8 +260,8 @@ def _changes(was: World, now: World) -> tuple[RightChange, ...]:
                 one, other = old.get((situation, reason), ()), new.get((situation, reason), ())
                 for gained, pairs in ((True, set(other) - set(one)), (False, set(one) - set(other))):
                     if pairs:
-                        told = tuple(sorted(pairs))
-                        found.append(RightChange(taker, holder, situation, reason, told, gained))
+                        told, alike = tuple(sorted(pairs)), kinds.get(frozenset(pairs), "")
+                        found.append(RightChange(taker, holder, situation, reason, told, gained, alike))
     return tuple(found)
 
 
@@ -265,9 +278,30 @@ def _cells(
     return found
 
 
+_LATER = " that came later"
+
+
+def _kinds(priorities: Sequence[Priority]) -> Mapping[frozenset[tuple[str, str]], str]:
+    """Words for sets of pairs that are all of a kind."""
+    pairs = [(one, other) for one in priorities for other in priorities]
+    every = frozenset((a.name, b.name) for a, b in pairs)
+    lower = frozenset((a.name, b.name) for a, b in pairs if b.value < a.value)
+    later = frozenset((a.name, b.name + _LATER) for a, b in pairs if b.value == a.value)
+    upper = frozenset((a.name, b.name) for a, b in pairs if b.value > a.value)
+    equal = frozenset((a.name, b.name) for a, b in pairs if b.value == a.value)
+    words = {
+        later: "of the same priority that came later",
+        lower: "of lower priority",
+        lower | later: "of lower priority, or of the same that came later",
+        upper | equal: "of the same or higher priority",
+        every: "whatever the priority",
+    }
+    return {some: text for some, text in words.items() if some}
+
+
 def _pair(taking: Taking, taker: Priority, victim: Priority) -> tuple[str, str] | None:
     """The two by name when the one may take from the other, in words when only if that came later."""
     newer, older = (allows(taking, Rank(taker.value, victim.value, late)) for late in (True, False))
     if not newer and not older:
         return None
-    return taker.name, victim.name if older else f"{victim.name} that came later"
+    return taker.name, victim.name if older else victim.name + _LATER

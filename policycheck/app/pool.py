@@ -128,7 +128,7 @@ def _kept(outcome: Any) -> Any:
 def _backend(pool: Pool) -> Iterator[Callable[[], Any]]:
     """Makes what runs a batch and hands on results as they come, in order. Raises PoolError."""
     try:
-        import joblib  # type: ignore[import-untyped]
+        import joblib
     except ImportError as error:
         raise MissingSweepError(_missing(pool.backend, error)) from error
     if pool.backend == DASK:
@@ -144,7 +144,7 @@ def _backend(pool: Pool) -> Iterator[Callable[[], Any]]:
         )
     finally:
         # Idle processes would outlive the run.
-        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
 
         executor = get_reusable_executor(reuse=True)
         getattr(executor, "terminate", executor.shutdown)(

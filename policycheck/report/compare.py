@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from policycheck.model.amount import UNLIMITED, show
+from policycheck.report.amounts import written
 from policycheck.report.markdown import escape
 from policycheck.report.screen import Style, clean, hang, wrap
-from policycheck.report.simulation_words import span
+from policycheck.report.simulation_words import listed, span
 from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange
 from policycheck.simulate.contrast import HONOURED, HOURS, JOBS, P90, PREEMPTED, SECONDS, Figure
 
@@ -32,7 +33,6 @@ _ROWS = 16  # of teams in Markdown
 _CHANGES = 8  # of rights and notes in Markdown
 _WIDTH = 80
 _SITUATIONS = {
-    "any": "its own jobs",
     "own": "within its own quota",
     "cohort": "for what its cohort lends",
     "borrowing": "while it borrows",
@@ -119,15 +119,7 @@ def _right(one: RightChange) -> dict[str, Any]:
 
 def value(figure: Figure, number: float | None) -> str:
     """A number in its unit; a dash for none."""
-    if number is None:
-        return "-"
-    if figure.unit == SECONDS:
-        return span(number * 1000)
-    if figure.unit == HOURS:
-        return f"{number:,.1f} h"
-    if figure.unit == JOBS:
-        return f"{number:,.0f}"
-    return f"{100 * number:.1f}%"
+    return "-" if number is None else written(figure.unit, number)
 
 
 def change(figure: Figure) -> str:
@@ -135,18 +127,13 @@ def change(figure: Figure) -> str:
     if figure.difference is None:
         return ""
 
-    def written(number: float) -> str:
-        sign = "+" if number > 0 else "-" if number < 0 else ""
-        if figure.unit == SECONDS:
-            return sign + span(abs(number) * 1000)
-        if figure.unit in (HOURS, JOBS):
-            return f"{sign}{abs(number):,.{1 if figure.unit == HOURS else 0}f}"
-        return f"{sign}{abs(100 * number):.1f}"
+    def told(number: float) -> str:
+        return written(figure.unit, number, signed=True, percent=False)
 
     points = " points" if figure.unit not in (SECONDS, HOURS, JOBS) else ""
-    text = f"{written(figure.difference)}{points}"
+    text = f"{told(figure.difference)}{points}"
     if figure.low is not None and figure.high is not None:
-        text += f" ({written(figure.low)} to {written(figure.high)})"
+        text += f" ({told(figure.low)} to {told(figure.high)})"
     return text
 
 
@@ -169,18 +156,24 @@ def amounts(holding: Holding, resource: str) -> str:
     return f"{show(resource, guarantee)} + {show(resource, burst)}"
 
 
-def _right_words(one: RightChange, classes: int) -> str:
-    who = "its own jobs" if one.taker == one.holder else f"jobs of {one.holder}"
-    pairs = sorted({f"{a or 'no class'} from {b or 'no class'}" for a, b in one.pairs})
-    every = len(one.pairs) == classes * classes
-    which = (
-        "whatever the class"
-        if every
-        else ", ".join(pairs[:3]) + (f" and {len(pairs) - 3} more" * (len(pairs) > 3))
-    )
+def _rights(one: Comparison) -> list[str]:
+    """Changes of who may take from whom; those that are alike but for whom they are about are one."""
+    alike: dict[tuple[object, ...], list[RightChange]] = {}
+    for right in one.changes:
+        key = (right.taker, right.taker == right.holder, right._replace(taker="", holder=""))
+        alike.setdefault(key, []).append(right)
+    return [_right_words(some) for some in alike.values()]
+
+
+def _right_words(some: Sequence[RightChange]) -> str:
+    one = some[0]
+    holders = [right.holder for right in some]
+    whom = "its own jobs" if one.taker == one.holder else f"jobs of {listed(holders)}"
+    pairs = [f"{a or 'no class'} from {b or 'no class'}" for a, b in one.pairs]
+    which = one.relation or (", ".join(pairs[:3]) + (f" and {len(pairs) - 3} more" * (len(pairs) > 3)))
     verb = "may now take" if one.gained else "may no longer take"
     when = "" if one.situation == "any" else f" {_SITUATIONS.get(one.situation, one.situation)}"
-    return f"{one.taker} {verb} {who}{when} ({one.reason}): {which}"
+    return f"{one.taker} {verb} {whom}{when} ({one.reason}): {which}"
 
 
 def _sides(one: Comparison) -> str:
@@ -214,10 +207,10 @@ def render_text(found: Sequence[Comparison], style: Style) -> str:
 
 
 def _text(one: Comparison, style: Style) -> list[str]:
-    title = f"{one.scope}: {_sides(one)}" if one.scope else _sides(one)
+    title = f"{one.scope}: {_sides(one)}" if one.scope not in ("", one.new) else _sides(one)
     lines = [style.paint("strong", clean(line)) for line in wrap(title, _WIDTH)]
     lines += [clean(line) for line in wrap(_basis(one), _WIDTH)]
-    lines += ["", f"{'':28}{'old':>10}{'new':>10}  difference"]
+    lines += ["", f"{'':27}{'old':>9}{'new':>9}  difference"]
     for figure in one.figures:
         if figure.old is not None or figure.new is not None:
             lines.append(_row(figure, style))
@@ -228,9 +221,10 @@ def _text(one: Comparison, style: Style) -> list[str]:
         lines += _team(team, one, style)
     if one.rights:
         lines += ["", "who may take from whom"]
-        told = [_right_words(r, _classes(one)) for r in one.changes] or ["nothing changed"]
-        for text in told:
+        for text in _rights(one) or ["nothing changed"]:
             lines += hang("  ", wrap(clean(text), _WIDTH - 4))
+    if any(verdict(f) == "unclear" for f in (*one.figures, *(f for t in one.teams for f in t.figures))):
+        lines += ["", "? chance may do as much: the interval at 95 % holds no difference as well"]
     if one.notes:
         lines += ["", "assumed or not simulated"]
         for note in one.notes:
@@ -240,12 +234,12 @@ def _text(one: Comparison, style: Style) -> list[str]:
 
 def _row(figure: Figure, style: Style, indent: str = "  ") -> str:
     name = f"{indent}{figure.name}"
-    text = f"{name:28}{value(figure, figure.old):>10}{value(figure, figure.new):>10}  {change(figure)}"
+    text = f"{name:27}{value(figure, figure.old):>9}{value(figure, figure.new):>9}  {change(figure)}"
     word = verdict(figure)
     if word in ("better", "worse"):
         text = f"{text} {style.paint('help' if word == 'better' else 'error', word)}"
     elif word == "unclear":
-        text = f"{text} unclear"
+        text = f"{text} ?"
     return text.rstrip()
 
 
@@ -260,17 +254,9 @@ def _team(team: TeamChange, one: Comparison, style: Style) -> list[str]:
     rights = before if before == after else f"{before} -> {after}"
     lines = [f"  {style.paint('strong', clean(team.queue))}: {rights}"]
     kept = [f for f in team.figures if f.old is not None or f.new is not None]
-    shown = [
-        f
-        for f in kept
-        if f.name in (P90.name, HONOURED.name, PREEMPTED.name) or verdict(f) not in ("", "same")
-    ]
+    shown = [f for f in kept if f.name == P90.name or verdict(f) != "same"]
     lines += [_row(figure, style, "    ") for figure in shown]
     return lines
-
-
-def _classes(one: Comparison) -> int:
-    return len({name for change in one.changes for pair in change.pairs for name in pair})
 
 
 # -- a pull request -----------------------------------------------------------------------------------
@@ -293,7 +279,7 @@ def render_markdown(found: Sequence[Comparison]) -> str:
 
 
 def _markdown(one: Comparison) -> list[str]:
-    title = f"### {escape(one.scope)}: " if one.scope else "### "
+    title = f"### {escape(one.scope)}: " if one.scope not in ("", one.new) else "### "
     lines = [f"{title}{escape(_sides(one))}", "", escape(_basis(one)), ""]
     lines += ["| | old | new | difference | |", "|---|---:|---:|---|---|"]
     for figure in one.figures:
@@ -316,8 +302,7 @@ def _markdown(one: Comparison) -> list[str]:
         lines += ["", f"Nothing changed for any of the {len(one.teams)} teams."]
     if one.rights and one.changes:
         lines += ["", "Who may take from whom:", ""]
-        told = [f"- {escape(_right_words(r, _classes(one)))}" for r in one.changes]
-        lines += _few(told)
+        lines += _few([f"- {escape(text)}" for text in _rights(one)])
     if one.notes:
         lines += ["", "Assumed or not simulated:", "", *_few([f"- {escape(note)}" for note in one.notes])]
     return [*lines, ""]

@@ -33,7 +33,9 @@ class TeamChange(NamedTuple):
 
 
 class RightChange(NamedTuple):
-    """Who may take what from whom, on one side and not on the other. Classes are by name."""
+    """Who may take what from whom, on one side and not on the other. Classes are by name; ``relation`` says in
+    words which pairs those are, where it is all of a kind.
+    """
 
     taker: str
     holder: str
@@ -41,6 +43,7 @@ class RightChange(NamedTuple):
     reason: str
     pairs: tuple[tuple[str, str], ...]  # (class that takes, class that loses)
     gained: bool
+    relation: str = ""
 
 
 class Comparison(NamedTuple):

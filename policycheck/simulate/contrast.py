@@ -97,14 +97,17 @@ def paired(kind: Kind, olds: Sequence[Value], news: Sequence[Value], why: str = 
 
 
 def averaged(kind: Kind, values: Sequence[Value], why: str = "") -> Average:
-    """The figure of values by seed."""
+    """The figure of values by seed. Nothing here can be below 0, no share beyond 1: the interval ends there."""
     known = [v for v in values if v is not None]
     if not known:
         return Average(kind.name, kind.unit, tuple(values), why=why or "there was nothing to measure")
     middle, half = _interval(known)
     if half is None:
         return Average(kind.name, kind.unit, tuple(values), middle)
-    return Average(kind.name, kind.unit, tuple(values), middle, middle - half, middle + half)
+    low, high = max(0.0, middle - half), middle + half
+    if kind.unit == SHARE:
+        high = min(1.0, high)
+    return Average(kind.name, kind.unit, tuple(values), middle, low, high)
 
 
 def _interval(values: Sequence[float]) -> tuple[float, Value]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from policycheck.adapters.cli import REPORT_TO, common, exitcode
+from policycheck.adapters.cli import REPORT_TO, common, exitcode, pooling
 from policycheck.adapters.cli.common import emit, say
 from policycheck.report.screen import clean
 
@@ -22,9 +22,17 @@ from policycheck.report.screen import clean
     metavar="FILE",
     help="Decide recorded situations (JSON, JSON lines; may be gzipped) and nothing else.",
 )
-@click.option("--mix", metavar="FILE|PRESET", help="Jobs by a mix: kueue-baseline, philly, production, ...")
 @click.option(
-    "--trace", metavar="FILE", help="Recorded jobs (CSV); FILE.yaml beside it may say how to read them."
+    "--mix",
+    multiple=True,
+    metavar="FILE|PRESET",
+    help="Jobs by a mix: kueue-baseline, philly, production, ... Several are simulated one by one.",
+)
+@click.option(
+    "--trace",
+    multiple=True,
+    metavar="FILE",
+    help="Recorded jobs (CSV); FILE.yaml beside it may say how to read them. Several: one by one.",
 )
 @click.option("--manifests", is_flag=True, help="The jobs of PATH as well, beside those of a mix or a trace.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of everything drawn.")
@@ -46,13 +54,19 @@ from policycheck.report.screen import clean
     help="Leave out lines of a trace that can not be read, and say how many.",
 )
 @click.option(
-    "--backend",
-    type=click.Choice(["here", "processes", "dask"]),
-    default="here",
-    help="here; where several runs are computed.",
+    "--seeds",
+    type=pooling.SEEDS,
+    help="Many runs, each with other draws: so many from --seed on, or from A to B. Means, with intervals.",
 )
+@pooling.pool_options
 @click.option("--events", is_flag=True, help="In JSON: everything that happened, one by one.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="text")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html", "csv"]),
+    default="text",
+    help="text; csv for many runs, html for one.",
+)
 @common.input_options
 @common.look_options
 def simulate(cases: tuple[str, ...], path: tuple[str, ...], **options: Any) -> int:
@@ -66,6 +80,10 @@ def simulate(cases: tuple[str, ...], path: tuple[str, ...], **options: Any) -> i
     gc.set_threshold(200_000, 20, 20)
     if cases:
         sys.exit(exitcode.worst(_file(file) for file in (*cases, *path)))
+    if options["seeds"] or len(options["mix"]) > 1 or len(options["trace"]) > 1:
+        from policycheck.adapters.cli import sweeping
+
+        return sweeping.run(path, options)
     from policycheck.adapters.cli import simulating
 
     return simulating.run(path, options)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from policycheck.adapters.cli import asking, common, exitcode
+from policycheck.adapters.cli import asking, common, exitcode, pooling
 from policycheck.adapters.cli.progress import Progress
 from policycheck.report.screen import clean
 
@@ -26,17 +26,21 @@ _NOWHERE = (
 
 def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     """Simulates, writes the report, and returns the exit code. Raises click.UsageError."""
+    options = {**options, **{name: next(iter(options[name]), None) for name in ("mix", "trace")}}
     sources, settings = asking.input_of(paths, options)
     quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
     common.guard((output,), (options["trace"] or "", options["mix"] or ""))
-    common.later(f"--backend {options['backend']}", options["backend"] != "here")
+    if options["form"] == "csv":
+        raise common.usage_error("--format csv is for many runs: say how many with --seeds")
+    if pooling.pool(options).backend != "here" and not quiet:
+        common.say("policycheck: one run is computed here; --seeds says how many there are to be\n")
     horizon = period("--horizon", options["horizon"])
     service = period("--service-time", options["service_time"])
     with Progress(quiet=quiet) as told:
         with common.errors_of_use():
             if options["form"] == "html":
                 _check_extra()
-            mix, sources = _mix(sources, options)
+            mix, sources = mix_of(sources, options)
         told("reading the trace")
         recorded = recording(options, sources)
         if recorded is None:
@@ -70,7 +74,7 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     return exitcode.worst([code, exitcode.OK if any(one.timeline.lives for one in done) else exitcode.UNREAD])
 
 
-def _mix(sources: Sources, options: Mapping[str, Any]) -> tuple[Mix | None, Sources]:
+def mix_of(sources: Sources, options: Mapping[str, Any]) -> tuple[Mix | None, Sources]:
     """The mix, if any, and what it falls upon. Raises ArrivalsError and click.UsageError."""
     from policycheck.app.arrivals import load_mix, presets, with_mix
 
