@@ -128,6 +128,7 @@ def _prepared(
     scope: Gathered, label: str, cluster: Cluster, said: Target | None, sources: Sources, given: str
 ) -> Prepared:
     from policycheck.app.promises import find
+    from policycheck.app.slo import measuring
     from policycheck.app.undecided import doubts, verdict
     from policycheck.systems.kueue.arena.stage import KueueArena
     from policycheck.systems.kueue.opening import opening
@@ -135,7 +136,9 @@ def _prepared(
     found = find(scope, sources, given)
     opened = opening(cluster, said)
     delays = dict(found.written.checks) if found else {}
-    arena = cast("Arena", KueueArena(cluster, opened.smallest(), delays))
+    played = KueueArena(cluster, opened.smallest(), delays)
+    played.measure = measuring(cluster, said, sources.read, found.file if found else "", delays)
+    arena = cast("Arena", played)
     arena.scope = label
     if opened.pools is not None:
         names = ", ".join(opened.pools.names)

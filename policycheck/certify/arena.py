@@ -164,6 +164,14 @@ class Service(NamedTuple):
     apart: bool = True
 
 
+class Measured(NamedTuple):
+    """What a simulated stream came to; ``source`` and ``digest`` of the stream."""
+
+    metrics: Metrics
+    source: str
+    digest: str
+
+
 class Arena(Protocol):
     """One linked scope, as claims see it. Everything is a function of its arguments."""
 
@@ -244,7 +252,7 @@ class Arena(Protocol):
     def uncovered(self) -> Sequence[str]:
         """Kinds in sight that serve and are not read."""
 
-    def measured(self, slo: Slo, seed: int) -> Metrics | str:
+    def measured(self, slo: Slo, seed: int) -> Measured | str:
         """What a simulated stream comes to, or why there is none."""
 
     def fits(self, queue: str, shape: Shape) -> str:

@@ -16,6 +16,7 @@ from policycheck.certify.arena import (
     Holding,
     Ladder,
     Load,
+    Measured,
     Move,
     Posed,
     Scenario,
@@ -27,7 +28,6 @@ from policycheck.certify.promise import Shape, Slo
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Inventory, Node
 from policycheck.model.workload import PodSet
-from policycheck.simulate.metrics import Metrics
 from policycheck.simulate.scheduler import Grant
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.gpu.resources import is_accelerator
@@ -85,7 +85,7 @@ class KueueArena:
         self._made: dict[tuple[str, int, str, int], tuple[Shape, KueueWorkload]] = {}
         self._casing = Casing(cluster, self._opening, self._doors)
         self._cluster = cluster
-        self.measure: Callable[[Slo, int], Metrics | str] | None = None  # simulates, where that is at hand
+        self.measure: Callable[[Slo, int], Measured | str] | None = None  # simulates, where that is at hand
         self.configurations = tuple(
             key for key, _ in cluster.index.of_kind("config.kueue.x-k8s.io", "Configuration")
         )
@@ -228,7 +228,7 @@ class KueueArena:
         """Kinds of inference platforms whose pods are not known."""
         return uncovered(self._cluster)
 
-    def measured(self, slo: Slo, seed: int) -> Metrics | str:
+    def measured(self, slo: Slo, seed: int) -> Measured | str:
         """What ``measure`` says, where one was given."""
         if self.measure is None:
             return "nothing that simulates is at hand"
