@@ -74,7 +74,7 @@ def tally(done: Sequence[Certified]) -> str:
     unknown = sum(v.outcome == UNKNOWN for v in required)
     accepted = [name for one in done for name in one.result.accepted]
     weak = sum(v.outcome == HOLDS and not counts(v, accepted) for v in required)
-    parts = [f"{failed} of {many} verdicts fail"] if failed else []
+    parts = [f"{failed} of {many} verdicts fail{'s' * (failed == 1)}"] if failed else []
     if unknown:
         what = "is unknown" if unknown == 1 else "are unknown"
         parts.append(f"{unknown} {what}" if parts else f"{unknown} of {many} verdicts {what}")
@@ -90,7 +90,7 @@ def basis_of(verdict: Verdict) -> str:
     if verdict.basis != "search":
         return "measured" if verdict.basis == "measured" else f"by {_BASES.get(verdict.basis, verdict.basis)}"
     tried = next((verdict.evidence[k] for k in ("scenarios", "stories") if k in verdict.evidence), None)
-    return f"by search ({tried} stories)" if tried else "by search"
+    return f"by search, {tried} stories" if tried else "by search"
 
 
 _BASES = {"exhaustive": "going through all cases"}

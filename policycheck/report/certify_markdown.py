@@ -49,7 +49,8 @@ def _name(verdict: Verdict) -> str:
 
 
 def _row(verdict: Verdict) -> str:
-    what = f"{verdict.headline} ({basis_of(verdict)})"
+    how = f" ({basis_of(verdict)})" if verdict.outcome == FAILS else ""
+    what = f"{verdict.headline}{how}"
     return (
         f"| {_MARK[verdict.outcome]} | {escape(verdict.claim)} | {escape(verdict.subject)} | {escape(what)} |"
     )

@@ -122,7 +122,8 @@ def _grounds(one: Certified, style: Style) -> Iterator[tuple[str, str]]:
         assumed = " (assumed: nothing in sight says the version)" if one.assumed else ""
         yield "target", f"{one.target}{assumed}"
     nodes = sum(group["nodes"] for group in result.inventory)
-    yield "hardware", f"{nodes} nodes in {len(result.inventory)} groups" if nodes else "no inventory in sight"
+    groups = f", {len(result.inventory)} kinds" if len(result.inventory) > 1 else ""
+    yield "hardware", f"{nodes} nodes{groups}" if nodes else "no inventory in sight"
     yield (
         "searched",
         f"up to {result.effort['scenarios']} random scenarios a verdict, seed {result.effort['seed']}",

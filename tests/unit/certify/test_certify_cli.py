@@ -85,7 +85,7 @@ def test_a_broken_promise_is_refused_with_a_story_that_replays(cluster, run):
 def test_the_text_tells_the_story_and_what_it_rests_on(cluster, run):
     cluster.replace("queues/a.yaml", "reclaimWithinCohort: Any", "reclaimWithinCohort: Never")
     done = run(*BARE, "--claim", "guarantee-honoured")
-    assert done.out.splitlines()[0] == "REFUSED: 1 of 2 verdicts fail"
+    assert done.out.splitlines()[0] == "REFUSED: 1 of 2 verdicts fails"
     assert "  guarantee-honoured: a" in done.out
     assert "      | cycle 1: b submits" in done.out
     assert "  promises   cluster/promises.yaml" in done.out
