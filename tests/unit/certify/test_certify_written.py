@@ -296,3 +296,20 @@ def test_every_claim_has_the_name_under_which_it_is_listed():
     assert len(NAMES) == len(set(NAMES)) == sum(map(len, MODULES.values()))
     with pytest.raises(UnknownClaimError, match="did you mean 'burst-usable'"):
         find("burst-usabel")
+
+
+def test_every_key_is_in_the_documentation_and_its_example_is_read():
+    from pathlib import Path
+
+    from policycheck.certify.writtenmodel import PromisesModel
+
+    page = (Path(__file__).parents[3] / "docs/promises.md").read_text()
+    todo, keys = [PromisesModel.model_json_schema()], set()
+    while todo:
+        schema = todo.pop()
+        keys |= set(schema.get("properties", {}))
+        todo.extend(schema.get("$defs", {}).values())
+    pods = {"key", "operator", "value", "effect"}  # of a toleration, as in a pod
+    assert {key for key in keys - pods if f"`{key}" not in page and f"{key}:" not in page} == set()
+    example = page.split("```yaml\n")[1].split("```")[0]
+    assert problems_of(yaml.safe_load(example)) == ()
