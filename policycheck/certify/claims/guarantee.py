@@ -49,6 +49,9 @@ def _team(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
     short = _short(bench.arena, team, wanted)
     if short:
         return trial.failed(PROOF, short)
+    cramped = next(trial.cramped(), None)
+    if cramped is not None:
+        return cramped
     waits = _without_bound(parts)
     if waits is not None:
         return trial.failed(PROOF, waits) if waits else trial.unknown(parts)

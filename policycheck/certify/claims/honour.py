@@ -86,6 +86,54 @@ class Trial:
                 found = self.bench.told(scenario, never, f"{NAME} {self.team.name}")
                 yield self._made(FAILS, PROOF, headline, found)
 
+    def cramped(self) -> Iterator[Verdict]:
+        """Shapes of which fewer run at once than the guarantee has room for: all that the queue can ever have of
+        what they ask for beside is less.
+        """
+        for part in self.parts:
+            pairs = self.arena.rights.resources(part.queue)
+            for shape in part.shapes:
+                times, main = self._times(part, shape)
+                for resource in dict.fromkeys(r for _, r in pairs if times and r not in self.team.guarantee):
+                    asked = times * size(shape, resource)
+                    most = sum(self.arena.rights.potential(part.queue, *p) for p in pairs if p[1] == resource)
+                    if asked > most:
+                        own = show(main, times * size(shape, main))
+                        yield self._made(
+                            FAILS,
+                            PROOF,
+                            f"{times} {shape.name} have {own} {main} of {part.queue} and ask for "
+                            f"{show(resource, asked)} {resource} beside, of which it never gets more than "
+                            f"{show(resource, most)}",
+                            self._crowd(part, shape),
+                        )
+
+    def _times(self, part: Part, shape: Shape) -> tuple[int, str]:
+        """How many of a shape the quota of accelerators has room for, in flavors to which all its pods may go."""
+        main = main_resource(shape, self.arena.accelerators)
+        each = size(shape, main)
+        if not each or main not in part.within:
+            return 0, main
+        room = sum(
+            nominal // each
+            for (flavor, resource), nominal in self.arena.nominal(part.queue).items()
+            if resource == main and all(self.arena.opens(pods, flavor) for pods in shape.pod_sets)
+        )
+        return min(room, part.within[main] // each), main
+
+    def _crowd(self, part: Part, shape: Shape) -> Counterexample | None:
+        """The story of a shape as often as it has to run."""
+        asks = tuple(sets_within([shape], part.within, part.queue))
+        scenario = Scenario((Move(1, SUBMIT, asks),), cycles=4 * len(asks) + 4)
+
+        def waits(_: Scenario, story: Story) -> str:
+            name = min(story.waiting, default="")
+            return f"{name} waits, and nobody else is there: {story.waiting[name]}" if name else ""
+
+        if not waits(scenario, self.arena.play(scenario)):
+            return None
+        return self.bench.told(scenario, waits, f"{NAME} {self.team.name}")
+
     def unknown(self, parts: Sequence[Part]) -> Verdict:
         """A check of unknown length stands between."""
         queues = [part.queue for part in parts if part.timing.checks is None]

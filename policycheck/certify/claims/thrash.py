@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from policycheck.certify.arena import SUBMIT, Arena, Scenario, Story
 from policycheck.certify.attack import (
+    Rival,
     attack,
     drawn,
     fill,
     mixes,
     plain,
+    priorities_of,
     rivals,
     sets_within,
 )
@@ -96,15 +98,18 @@ def _thrash(bench: Bench, group: tuple[str, ...], effort: Effort) -> Verdict:
 def _crowds(bench: Bench, group: tuple[str, ...], effort: Effort) -> Iterator[Scenario]:
     """Everybody asks for all: each queue in turn comes last, and drawn crowds."""
     arena, shapes = bench.arena, declared(bench.promises)
+    top = priorities_of(arena)[0]
     for queue in group:
-        who = rivals(arena, [queue], shapes)
         own = {r: v for (_, r), v in arena.nominal(queue).items() if v}
-        units = [r for r in own if r in arena.accelerators] or list(own)[:1]
-        mine = [
-            ask
-            for r in units[:1]
-            for ask in sets_within([plain(r, max(1, own[r] // 2), {}, "half")], own, queue)
-        ]
+        units = next((r for r in own if r in arena.accelerators), next(iter(own), ""))
+        if not units:
+            continue
+        half = plain(units, max(1, own[units] // 2), {}, "half")
+        who = rivals(arena, [queue], shapes)
+        if not who:  # it takes from nobody but itself: what comes last is of the highest class
+            who = [Rival(queue, tuple(shapes.get(queue) or (half,)))]
+            half = half._replace(priority=top[1], priority_class=top[0])
+        mine = sets_within([half], own, queue)
         if not mine:
             continue
         for mix in list(mixes(arena, who))[:4]:
@@ -112,8 +117,7 @@ def _crowds(bench: Bench, group: tuple[str, ...], effort: Effort) -> Iterator[Sc
             if asks:
                 yield attack(asks, mine)
         for number in range(max(1, effort.scenarios // len(group))):
-            if who:
-                yield drawn(arena, who, mine, effort.seed, f"{NAME} {queue}", number)
+            yield drawn(arena, who, mine, effort.seed, f"{NAME} {queue}", number)
 
 
 CLAIM = Claim(
