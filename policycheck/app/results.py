@@ -74,7 +74,6 @@ def _scenario(one: Simulated, cluster: Cluster, arrivals: Arrivals, options: Opt
         digests=digests,
         nodes=nodes if cluster.inventory.known else None,
         names=NAMES,
-        system="Kueue",
     )
 
 

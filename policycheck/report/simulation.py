@@ -54,7 +54,7 @@ SCHEMA_VERSION = 1
 
 class Scenario(NamedTuple):
     """What was simulated, as far as a report tells of it. ``horizon`` in ms, 0: until nothing happened any
-    more. ``names`` are what users know our metrics by in ``system``.
+    more. ``names`` are what users know our metrics by.
     """
 
     scope: str = ""
@@ -66,7 +66,6 @@ class Scenario(NamedTuple):
     digests: Mapping[str, str] = {}  # of what was read, by what it is
     nodes: int | None = None
     names: Mapping[str, str] = {}
-    system: str = ""
     paths: tuple[str, ...] = ()  # as given, for what to run next
 
 
