@@ -133,7 +133,7 @@ class _Trial:
         if len(at) == len(gone):
             again = hold(_less(wide.classes, at), wide.demands)
             if again.outcome == FAILS:
-                return Found(FAILS, _arithmetic(self.what.wide, again), _basis(again.basis))
+                return Found(FAILS, _arithmetic(self.what.wide, wide, again), _basis(again.basis))
         return Found(
             UNKNOWN,
             f"as quota is given by flavor it fails ({answer.why}); other flavors, or pods that tolerate more "
@@ -252,7 +252,7 @@ def _at_once(asks: tuple[Ask, ...], lost: tuple[str, ...]) -> Scenario:
     return Scenario((Move(1, SUBMIT, asks),), lost, cycles=3 * len(asks) + 10)
 
 
-def _arithmetic(loads: Sequence[Load], answer: Answer) -> str:
+def _arithmetic(loads: Sequence[Load], posed: Posed, answer: Answer) -> str:
     """What is too much for what, by how much, and whose it is."""
     bound = answer.bound
     if bound is None:
@@ -261,6 +261,9 @@ def _arithmetic(loads: Sequence[Load], answer: Answer) -> str:
         loads[n].name + (f" through {' or '.join(loads[n].flavors)}" if loads[n].flavors else "")
         for n in bound.demands
     )
+    nowhere = [n for n in bound.demands if not posed.demands[n].allowed]
+    if bound.kind == "pod" and nowhere:
+        return f"no node is open to {listed(whose)}"
     missing = ""
     if bound.kind == "amount" and bound.need > bound.room:
         missing = f"; {show(bound.resource, bound.need - bound.room)} {bound.resource} are missing"

@@ -59,6 +59,17 @@ class _Laying:
         self.wide: list[Load] = []
         self.asks: list[Ask] = []
         self.jobs = 0
+        self._open: dict[tuple[int, str], tuple[PodSet, bool]] = {}
+
+    def opens(self, pods: PodSet, flavor: str) -> bool:
+        """As the arena says, each asked once."""
+        key = id(pods), flavor
+        if key not in self._open:
+            self._open[key] = (
+                pods,
+                self.arena.opens(pods, flavor),
+            )  # kept, so that no other gets its identity
+        return self._open[key][1]
 
     def team(self, team: TeamPromise) -> None:
         _Team(self, team).lay()
@@ -170,7 +181,7 @@ class _Team:
         """All through which such pods might get quota of this team's."""
         asked = {r for r in spec.requests if r in self.left}
         names = dict.fromkeys(f for (_, f, r) in self.quota if r in asked)
-        return tuple(f for f in names if self.arena.opens(spec, f)) or tuple(names)
+        return tuple(f for f in names if self.to.opens(spec, f)) or tuple(names)
 
     def _assigned(self, queue: str, asking: Sequence[PodSet]) -> list[str] | None:
         """A flavor for each podset, the first that has quota left and nodes for it."""
@@ -184,7 +195,7 @@ class _Team:
                     for r, v in spec.requests.items()
                     if self._counts(queue, r)
                 }
-                if self._has(keys, taken) and self.arena.opens(spec, flavor):
+                if self._has(keys, taken) and self.to.opens(spec, flavor):
                     for key, value in keys.items():
                         taken[key] = taken.get(key, 0) + value
                     chosen.append(flavor)

@@ -214,3 +214,57 @@ def test_nobody_promised_anything():
     stage = arena(FLAVOR + queue("a", 0) + text)
     (found,) = find("guarantees-fit").test(stage, derive(stage), Effort())
     assert found.outcome == NOT_APPLICABLE
+
+
+CHECKED = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: more-nodes}
+spec: {controllerName: kueue.x-k8s.io/provisioning-request}
+---"""
+
+
+@pytest.mark.parametrize(("checks", "expected"), [(True, HOLDS), (False, FAILS)])
+def test_pools_grow_only_where_something_makes_them(checks, expected):
+    """One node that may become two: the maximum is an assumption, and only with a check that provisions."""
+    of = {"admissionChecksStrategy": "{admissionChecks: [{name: more-nodes}]}"} if checks else {}
+    stage = arena(FLAVOR + CHECKED + queue("a", 16, **of) + nodes(1))
+    grown = tuple(n._replace(most=2) for n in stage.inventory.nodes)
+    stage.inventory = stage.inventory._replace(nodes=grown)
+    (found,) = find("guarantees-fit").test(stage, derive(stage), Effort())
+    assert found.outcome == expected
+    assert any("more-nodes" in one for one in found.assumptions) == checks
+
+
+def test_a_flavor_that_leads_nowhere_is_named():
+    text = FLAVOR.replace("gpu: h100", "gpu: h1OO") + queue("a", 8) + nodes(1)
+    found = verdicts(text)[""]
+    assert found.outcome == FAILS
+    assert "no node is open to team a (nvidia.com/gpu) through h100" in found.headline
+
+
+def test_companions_that_are_promised_count():
+    """64 cores a node: 8 GPUs and 100 cpu are more than one node has."""
+    groups = f"""
+  - coveredResources: ["{GPU}", cpu]
+    flavors:
+    - name: h100
+      resources: [{{name: "{GPU}", nominalQuota: 8}}, {{name: cpu, nominalQuota: 200}}]"""
+    text = FLAVOR + queue("a", 8, resourceGroups=groups)
+    promises = Promises((TeamPromise("a", ("a",), {GPU: 8, "cpu": 100_000}),))
+    assert verdicts(text + nodes(1), promises)[""].outcome == FAILS
+    assert verdicts(text + nodes(2), promises)[""].outcome == HOLDS
+
+
+def test_it_is_soon_known_of_a_large_cluster():
+    """Two hundred nodes in five racks, twenty teams: one node may be lost, or a rack."""
+    names = [f"t{n}" for n in range(20)]
+    text = FLAVOR + "".join(queue(name, 64) for name in names) + nodes(200, racks=5)
+    gang = shape("train", 8, 4)._replace(jobs=2)
+    teams = tuple(team(name, 64, shapes=(gang,)) for name in names)
+    found = verdicts(text, Promises(teams, losses=Losses(1, "rack")))
+    assert (found[""].outcome, found[LOSSES].outcome) == (HOLDS, HOLDS)
+    assert found[LOSSES].evidence["losses"] == 6
+    more = tuple(team(name, 64, shapes=(gang._replace(jobs=2),)) for name in [*names, "t20", "t21"])
+    wide = text + queue("t20", 64) + queue("t21", 128)
+    assert verdicts(wide, Promises(more, losses=Losses(0, "rack")))[LOSSES].outcome == FAILS
