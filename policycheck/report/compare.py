@@ -235,12 +235,11 @@ def _text(one: Comparison, style: Style) -> list[str]:
 def _row(figure: Figure, style: Style, indent: str = "  ") -> str:
     name = f"{indent}{figure.name}"
     text = f"{name:27}{value(figure, figure.old):>9}{value(figure, figure.new):>9}  {change(figure)}"
-    word = verdict(figure)
-    if word in ("better", "worse"):
-        text = f"{text} {style.paint('help' if word == 'better' else 'error', word)}"
-    elif word == "unclear":
-        text = f"{text} ?"
-    return text.rstrip()
+    word = {"better": "better", "worse": "worse", "unclear": "?"}.get(verdict(figure), "")
+    if len(text) + 1 + len(word) > _WIDTH:  # the interval in a line of its own
+        text = text.replace(" (", f"\n{'':47}(", 1)
+    role = {"better": "help", "worse": "error"}.get(word, "")
+    return f"{text} {style.paint(role, word) if role else word}".rstrip()
 
 
 def _weight(team: TeamChange) -> float:

@@ -73,8 +73,10 @@ def compare(old: str, new: str, **options: Any) -> int:
         before = stack.enter_context(_side(old, options, options["old_target"], is_old=True))
         after = stack.enter_context(_side(new, options, options["new_target"], is_old=False))
         assert after.sources is not None  # noqa: S101 - only the old side may be without
-        mix = load_mix(options["mix"], after.sources.read) if options["mix"] else None
-        recorded = simulating.recording(options, after.sources)
+        # What arrives is the same for both, and as it is now: no revision has a say in it.
+        today = after.sources._replace(read=common.reader())
+        mix = load_mix(options["mix"], today.read) if options["mix"] else None
+        recorded = simulating.recording(options, today)
         if recorded is None:
             return exitcode.UNREAD
         trace, setting = recorded
@@ -124,7 +126,9 @@ def _side(given: str, options: Mapping[str, Any], target: Sequence[str], *, is_o
             raise common.usage_error(f"--old-target does not go with {FIRST_COME}: no queue system is there")
         yield Side("first come, first served", None, _settings((), options))
         return
-    told = dict(options) | {"target": (*options["target"], *target)}
+    own = {one.partition("=")[0].strip() for one in target}
+    common_targets = (one for one in options["target"] if one.partition("=")[0].strip() not in own)
+    told = dict(options) | {"target": (*common_targets, *target)}
     if not given.startswith(_GIT):
         sources, settings = asking.input_of((given,), told)
         yield Side(given if given != "-" else label, sources, settings)
