@@ -77,7 +77,7 @@ def _gang(problem: Problem, bound: Bound) -> str:
 def _amount(bound: Bound) -> str:
     r = bound.resource
     need, room = show(r, bound.need), show(r, bound.room)
-    told = f": {rooms(bound.rooms)}" if bound.rooms else ""
+    told = f": {rooms(bound.rooms, amounts=True)}" if bound.rooms else ""
     return f"together they take {need} {r}, and such pods can use {room} of the nodes open to them{told}"
 
 
@@ -93,28 +93,32 @@ def _nodes_worth(problem: Problem, bound: Bound) -> str:
     )
 
 
-def rooms(found: Sequence[Room]) -> str:
-    """``8 nodes of 8 nvidia.com/gpu take 1 each, 2 nodes of 184 cpu take 4 each``."""
+def rooms(found: Sequence[Room], *, amounts: bool = False) -> str:
+    """``8 nodes of 8 nvidia.com/gpu take 1 each, 2 nodes of 184 cpu take 4 each``: pods, or ``amounts``."""
     some = [room for room in found if room.machines]
     if not some:
         return "no node is open to them"
-    terms = [_room(room) for room in some[:_TERMS]]
-    if len(some) > _TERMS:
-        terms.append(
-            f"{plural(sum(r.machines for r in some[_TERMS:]), 'more node')} take {_less(some[_TERMS:])}"
-        )
+    terms = [_room(room, amounts=amounts) for room in some[:_TERMS]]
+    rest = some[_TERMS:]
+    if rest:
+        most = _takes(max(rest, key=lambda room: room.takes), amounts=amounts)
+        number = sum(room.machines for room in rest)
+        terms.append(f"{plural(number, 'more node')} take {f'at most {most} each' if most else 'none'}")
     return ", ".join(terms)
 
 
-def _room(room: Room) -> str:
+def _room(room: Room, *, amounts: bool) -> str:
     nodes = plural(room.machines, "node")
     of = f" of {show(room.by, room.has)} {room.by}" if room.has < ENDLESS // 2 else ""
     verb = "takes" if room.machines == 1 else "take"
-    if not room.takes:
+    takes = _takes(room, amounts=amounts)
+    if not takes:
         return f"{nodes}{of} {verb} none"
-    return f"{nodes}{of} {verb} {room.takes:,}{'' if room.machines == 1 else ' each'}"
+    return f"{nodes}{of} {verb} {takes}{'' if room.machines == 1 else ' each'}"
 
 
-def _less(some: Sequence[Room]) -> str:
-    most = max(room.takes for room in some)
-    return f"at most {most:,} each" if most else "none"
+def _takes(room: Room, *, amounts: bool) -> str:
+    """What one of the machines takes; "" for nothing."""
+    if not room.takes:
+        return ""
+    return show(room.by, room.takes) if amounts else f"{room.takes:,}"

@@ -20,7 +20,7 @@ from policycheck.systems.kueue.checks.common import Found, Params, derived, join
 from policycheck.systems.kueue.checks.hardware import is_placeholder
 from policycheck.systems.kueue.checks.holding import Gang
 from policycheck.systems.kueue.checks.promised import clashes, corners, topology_of
-from policycheck.systems.kueue.checks.unplaceable import hopeless
+from policycheck.systems.kueue.checks.unplaceable import is_told
 from policycheck.systems.kueue.model import ClusterQueue
 from policycheck.systems.kueue.state import quotas
 
@@ -116,14 +116,14 @@ def _shares(cluster: Cluster, flavors: frozenset[str]) -> list[Share]:
         queue = gangs[0].first.queue
         if any(holding.open_nodes(cluster, ask) is None for g in gangs for ask in g.placed):
             continue  # what else it may run is not known
-        fit = [g for g in gangs if g.first.key not in hopeless(cluster)]
+        fit = [g for g in gangs if not is_told(cluster, g)]
         for (flavor, resource), quota in quotas(queue.groups).items():
             firm = quota.nominal > 0 and not is_placeholder(quota.nominal)
             if not (firm and flavor in flavors and is_accelerator(resource)):
                 continue
             kinds = [g for g in fit if _runs_in(cluster, g, flavor, resource)]
             amount = _amount(queue, flavor, resource, kinds)
-            if amount:
+            if amount > 0:
                 found.append(Share(queue.name, flavor, resource, quota.nominal, amount, tuple(kinds)))
     return found
 
@@ -185,7 +185,7 @@ def _posed(
             }
             marked[f"{n} {k}"] = tuple(every.values())
     levels = topology.levels if topology is not None else ()
-    if not holding.tells_levels((n for nodes in marked.values() for n in nodes), levels):
+    if not holding.tells_levels((n for nodes in marked.values() for n in nodes), levels, every=True):
         levels = ()
     asks = [ask for share in shares for gang in share.gangs for ask in gang.placed]
     kinds = holding.surveyed(cluster, marked, holding.resources(asks), holding.wide(levels))

@@ -138,12 +138,14 @@ def topology_of(cluster: Cluster, flavor: str) -> Topology | None:
     return objects.topologies.get(found.topology) if found is not None else None
 
 
-def tells_levels(nodes: Iterable[Node], levels: Sequence[str]) -> bool:
+def tells_levels(nodes: Iterable[Node], levels: Sequence[str], *, every: bool = False) -> bool:
     """Whether the source of the nodes says in which domains they are. Only Node objects carry all labels;
-    of a record of many machines the hostname goes without saying.
+    of a record of many machines the hostname goes without saying. ``every``: and all of them are in some.
     """
-    wanted = [level for level in levels if level != HOSTNAME]
-    return all(n.source == "node" or all(level in n.labels for level in wanted) for n in nodes)
+    wanted = wide(levels)
+    return all(
+        (n.source == "node" and not every) or all(level in n.labels for level in wanted) for n in nodes
+    )
 
 
 def visible(nodes: Iterable[Node], levels: Sequence[str]) -> tuple[Node, ...]:
@@ -215,7 +217,7 @@ def posed(
     """
     levels = topology.levels if topology is not None else ()
     every = [n for e in entries for nodes in e.nodes.values() for n in nodes]
-    if not tells_levels(every, levels):
+    if not tells_levels(every, levels, every=True):
         levels = ()
     marked = {f"{n} {flavor}": nodes for n, e in enumerate(entries) for flavor, nodes in e.nodes.items()}
     kinds = surveyed(cluster, marked, resources([e.ask for e in entries]), wide(levels))

@@ -16,7 +16,7 @@ from policycheck.model.origin import DocumentId, Path
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue import sums
 from policycheck.systems.kueue.checks import holding
-from policycheck.systems.kueue.checks.ask import Ask
+from policycheck.systems.kueue.checks.ask import Ask, is_refused
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
@@ -29,9 +29,8 @@ from policycheck.systems.kueue.checks.common import (
 )
 from policycheck.systems.kueue.checks.hardware import COMPANIONS, all_shortfalls, is_placeholder
 from policycheck.systems.kueue.checks.holding import Entry, Gang
-from policycheck.systems.kueue.checks.unplaceable import hopeless
-from policycheck.systems.kueue.model import Topology
-from policycheck.systems.kueue.state import quotas
+from policycheck.systems.kueue.checks.unplaceable import is_told
+from policycheck.systems.kueue.model import Quota, Topology
 from policycheck.systems.kueue.sums import Promise
 
 if TYPE_CHECKING:
@@ -143,20 +142,38 @@ def clashes(cluster: Cluster) -> tuple[Clash, ...]:
 
 
 def _asked(cluster: Cluster) -> tuple[tuple[Clash, ...], tuple[_Doubt, ...]]:
-    from policycheck.simulate.hold import FAILS, UNKNOWN, hold
+    from policycheck.simulate.hold import FAILS, UNKNOWN
 
     found, doubts = [], []
     for flavors in corners(cluster):
         entries = list(_within(cluster, flavors))
         if sum(e.times for e in entries) < 2:
             continue
-        answer = hold(*holding.posed(cluster, entries, topology_of(cluster, flavors)), holding.STEPS)
-        if answer.outcome == FAILS and answer.bound is not None:
-            short = tuple(entries[n] for n in answer.bound.demands)
+        answer, short = _held(cluster, flavors, entries)
+        if answer.outcome == FAILS and short:
             found.append(Clash(short, answer))
         if answer.outcome == UNKNOWN:
             doubts.append(_Doubt(flavors, answer.why))
     return tuple(found), tuple(doubts)
+
+
+def _held(
+    cluster: Cluster, flavors: frozenset[str], entries: list[Entry]
+) -> tuple[Answer, tuple[Entry, ...]]:
+    """Whether all is held, and the fewest that are too much. What fails even alone is another rule's."""
+    from policycheck.simulate.hold import FAILS, hold
+
+    topology = topology_of(cluster, flavors)
+    while True:
+        classes, demands = holding.posed(cluster, entries, topology)
+        answer = hold(classes, demands, holding.STEPS)
+        which = answer.bound.demands if answer.bound is not None else ()
+        if answer.outcome != FAILS or len(which) != 1:
+            return answer, tuple(entries[n] for n in which)
+        one = demands[which[0]]._replace(gangs=1)
+        if hold(classes, [one], holding.STEPS).outcome != FAILS:
+            return answer, (entries[which[0]],)
+        del entries[which[0]]
 
 
 def _within(cluster: Cluster, flavors: frozenset[str]) -> Iterator[Entry]:
@@ -165,9 +182,9 @@ def _within(cluster: Cluster, flavors: frozenset[str]) -> Iterator[Entry]:
     order = sorted(holding.gangs(cluster), key=lambda g: (g.first.queue.name, *_turn(g)))
     for gang in order:
         nodes = [holding.open_nodes(cluster, ask) for ask in gang.placed]
-        if gang.first.key in hopeless(cluster) or not all(n and flavors.issuperset(n) for n in nodes):
+        if is_told(cluster, gang) or not all(n and flavors.issuperset(n) for n in nodes):
             continue
-        taken = _assigned(gang, left)
+        taken = _assigned(cluster, gang, left)
         if taken is None:
             continue
         times = min([gang.first.copies, *(left[k] // a for k, a in taken.items() if a)])
@@ -184,26 +201,37 @@ def _turn(gang: Gang) -> tuple[int, str, str]:
     return -made.priority, made.created, made.id
 
 
-def _assigned(gang: Gang, left: dict[tuple[str, str, str], int]) -> dict[tuple[str, str, str], int] | None:
-    """What one copy takes of its queue's own quota, podset by podset in the first flavor that has it."""
+def _assigned(
+    cluster: Cluster, gang: Gang, left: dict[tuple[str, str, str], int]
+) -> dict[tuple[str, str, str], int] | None:
+    """What one copy takes of its queue's own quota, podset by podset in the first flavor that is for it and
+    has that.
+    """
     queue = gang.first.queue
-    nominal = quotas(queue.groups)
     taken: dict[tuple[str, str, str], int] = {}
     for ask in gang.asks:
         for group in queue.groups:
             wanted = {r: ask.charge(r) for r in group.covered if ask.charge(r) > 0}
+            chosen = None
             for flavor in group.flavors if wanted else ():
+                known = state(cluster).objects.flavors.get(flavor.name)
+                if known is None or is_refused(known, ask):
+                    continue
                 keys = {r: (queue.name, flavor.name, r) for r in wanted}
                 for r, key in keys.items():
-                    held = nominal.get((flavor.name, r))
-                    amount = held.nominal if held is not None else 0
-                    is_firm = not (is_accelerator(r) and is_placeholder(amount))
-                    left.setdefault(key, amount if is_firm else 0)
+                    left.setdefault(key, _firm(flavor.resources.get(r), r))
                 if all(left[keys[r]] - taken.get(keys[r], 0) >= a for r, a in wanted.items()):
-                    for r, amount in wanted.items():
-                        taken[keys[r]] = taken.get(keys[r], 0) + amount
+                    chosen = keys
                     break
-            else:
-                if wanted:
-                    return None
+            if wanted and chosen is None:
+                return None
+            for r, key in (chosen or {}).items():
+                taken[key] = taken.get(key, 0) + wanted[r]
     return taken
+
+
+def _firm(quota: Quota | None, resource: str) -> int:
+    """What is guaranteed; of accelerators a placeholder is nothing."""
+    if quota is None or (is_accelerator(resource) and is_placeholder(quota.nominal)):
+        return 0
+    return quota.nominal

@@ -14,7 +14,7 @@ from policycheck.systems.kueue.checks import holding
 from policycheck.systems.kueue.checks.ask import Ask, request_place
 from policycheck.systems.kueue.checks.common import Found, Params
 from policycheck.systems.kueue.checks.filled import said
-from policycheck.systems.kueue.checks.unplaceable import hopeless
+from policycheck.systems.kueue.checks.unplaceable import is_told
 
 
 def strands_accelerators(cluster: Cluster, params: Params) -> Found:
@@ -24,14 +24,14 @@ def strands_accelerators(cluster: Cluster, params: Params) -> Found:
     for gang in holding.gangs(cluster):
         for ask in gang.placed:
             nodes = holding.open_nodes(cluster, ask)
-            if not nodes or ask.queue.name in spoken or ask.key in hopeless(cluster):
+            if not nodes or ask.queue.name in spoken or is_told(cluster, gang):
                 continue
             resource, each = next(iter(holding.accelerators(ask).items()))
             found = [_stranding(ask, resource, each, some) for some in nodes.values() if some]
             if not found or any(s is None for s in found):
                 continue
             best = min((s for s in found if s is not None), key=lambda s: s.share)
-            if best.share <= 1000 * least or ask.least * ask.copies <= best.pods:
+            if not best.pods or best.share <= 1000 * least or ask.least * ask.copies <= best.pods:
                 continue
             values = {
                 "workload": ask.workload,

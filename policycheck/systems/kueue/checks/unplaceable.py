@@ -62,7 +62,7 @@ def _hopeless(cluster: Cluster) -> dict[object, Hopeless]:
     found: dict[object, Hopeless] = {}
     for gang in holding.gangs(cluster):
         key = gang.first.key
-        if key in found or not _is_admitted(cluster, gang) or _is_told(cluster, gang):
+        if key in found or not _is_admitted(cluster, gang) or _is_elsewhere(cluster, gang):
             continue
         tried: list[tuple[Ask, ...]] = [(ask,) for ask in gang.placed]
         if len(tried) > 1:
@@ -97,12 +97,22 @@ def _admitting(cluster: Cluster, ask: Ask) -> list[str]:
     ]
 
 
-def _is_told(cluster: Cluster, gang: Gang) -> bool:
-    """Whether other rules say of it that one resource, a domain or a selector is to blame."""
-    small = derived(cluster, too_small)
-    return any(key_of(ask) == key for ask in gang.placed for key, _ in small) or any(
-        _is_larger(cluster, ask) for ask in gang.asks
-    )
+def is_told(cluster: Cluster, gang: Gang) -> bool:
+    """Whether some rule says already that it can not run, even alone."""
+    return gang.first.key in hopeless(cluster) or _is_elsewhere(cluster, gang)
+
+
+def _is_elsewhere(cluster: Cluster, gang: Gang) -> bool:
+    """Whether other rules say of it that one resource, a domain, a selector or what it mixes is to blame."""
+    small = {key for key, _ in derived(cluster, too_small)}
+    if any(key_of(ask) in small or len(holding.accelerators(ask)) > 1 for ask in gang.placed):
+        return True
+    if any(
+        (nodes := holding.open_nodes(cluster, ask)) is not None and not any(nodes.values())
+        for ask in gang.placed
+    ):
+        return True
+    return any(_is_larger(cluster, ask) for ask in gang.asks)
 
 
 def _is_larger(cluster: Cluster, ask: Ask) -> bool:
@@ -144,6 +154,8 @@ def _look(cluster: Cluster, some: Sequence[Ask]) -> Hopeless | None:
     answer = hold(classes, demands, holding.STEPS)
     if answer.outcome != FAILS or answer.bound is None:
         return None
+    if answer.bound.kind == "pod" and answer.bound.resource and not answer.bound.room:
+        return None  # no node has any: that nobody offers it is another rule's
     short = tuple(some[n] for n in answer.bound.demands)
     flavors = dict.fromkeys(f for n in answer.bound.demands for f in entries[n].nodes)
     return Hopeless(short, tuple(flavors), answer)
