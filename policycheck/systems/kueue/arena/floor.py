@@ -4,7 +4,7 @@ scheduler, those that it places take their nodes from the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policycheck.certify.arena import Ask
 from policycheck.model.inventory import Node
@@ -58,6 +58,33 @@ class Floor:
         if given.placement is not None and given.placement[0][-1:] == (_HOSTNAME,):
             fixed = tuple((values[-1], pods) for values, pods in given.placement[1])
         return Set(changed, given.pods, fixed=fixed)
+
+
+class Later(Mapping[str, str]):
+    """What is only found out when somebody asks: placing thousands of pods costs more than all the rest of a
+    story, and most claims never look.
+    """
+
+    def __init__(self, find: Callable[[], Mapping[str, str]]) -> None:
+        self._find = find
+        self._found: Mapping[str, str] | None = None
+
+    def _all(self) -> Mapping[str, str]:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def __getitem__(self, name: str) -> str:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
 
 
 def floor(nodes: Sequence[Node] | None, objects: KueueObjects) -> Floor | None:

@@ -35,7 +35,7 @@ from policycheck.systems.kueue import read
 from policycheck.systems.kueue.arena import ground, write
 from policycheck.systems.kueue.arena.case import Casing
 from policycheck.systems.kueue.arena.entrance import Entrance, entrances
-from policycheck.systems.kueue.arena.floor import Floor, floor
+from policycheck.systems.kueue.arena.floor import Floor, Later, floor
 from policycheck.systems.kueue.arena.ladder import rungs
 from policycheck.systems.kueue.arena.reach import spanned, tolerated
 from policycheck.systems.kueue.arena.serving import services, uncovered
@@ -254,7 +254,7 @@ class KueueArena:
             happened,
             holding,
             waiting,
-            self._unplaced(scenario, holding, happened),
+            Later(lambda: self._unplaced(scenario, holding, happened)),
             run.loop.period if run.loop is not None and not run.converged else 0,
             run.ran,
         )
