@@ -49,11 +49,11 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # 
     bench = Bench(NAME, arena, promises)
     what = laid(arena, promises)
     if not what.strict:
-        return [bench.nothing("nobody is promised any accelerator")]
-    for team in promises.teams:
-        barred = bench.barred(team)
-        if barred is not None and barred.outcome == UNKNOWN:
-            return [barred._replace(subject="")]
+        return [bench.nothing("nobody is promised any accelerator here")]
+    for queue in arena.queues():  # what is not clear of anybody's quota leaves the sum open
+        unclear = arena.unclear(queue)
+        if unclear:
+            return [bench.verdict("", UNKNOWN, PROOF, f"{queue}: {unclear}")]
     trial = _Trial(bench, what)
     whole = trial.together()
     losses = promises.losses

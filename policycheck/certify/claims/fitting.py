@@ -36,11 +36,14 @@ class Laid(NamedTuple):
 def laid(arena: Arena, promises: Promises) -> Laid:
     """All that is promised in one scope: to teams, to queues of nobody's, by cohorts, and what serves outside."""
     made = _Laying(arena)
+    elsewhere = {queue for queue in arena.queues() if arena.inapplicable(queue)}
     theirs = {queue for team in promises.teams for queue in team.queues}
     for team in promises.teams:
-        made.team(team)
+        if not team.queues or not elsewhere.issuperset(team.queues):
+            made.team(team)
     for one in arena.holdings():
-        if one.kind == "Cohort" or one.holder not in theirs:
+        is_here = not elsewhere.issuperset(one.queues or (one.holder,)) and one.holder not in elsewhere
+        if is_here and (one.kind == "Cohort" or one.holder not in theirs):
             kind = "cohort" if one.kind == "Cohort" else "queue"
             made.units(f"{kind} {one.holder}", (one.flavor,), (one.flavor,), one.resource, one.amount, ())
             made.asked(

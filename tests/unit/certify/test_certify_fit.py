@@ -268,3 +268,17 @@ def test_it_is_soon_known_of_a_large_cluster():
     more = tuple(team(name, 64, shapes=(gang._replace(jobs=2),)) for name in [*names, "t20", "t21"])
     wide = text + queue("t20", 64) + queue("t21", 128)
     assert verdicts(wide, Promises(more, losses=Losses(0, "rack")))[LOSSES].outcome == FAILS
+
+
+def test_what_goes_to_other_clusters_needs_no_room_here():
+    away = CHECKED.replace("provisioning-request", "multikueue")
+    text = FLAVOR + away + nodes(1)
+    sent = {"admissionChecksStrategy": "{admissionChecks: [{name: more-nodes}]}"}
+    assert verdicts(text + queue("a", 16, **sent))[""].outcome == NOT_APPLICABLE
+    both = text + queue("a", 16, **sent) + queue("b", 8, cohort="")
+    assert verdicts(both)[""].outcome == HOLDS
+
+
+def test_what_is_defined_twice_leaves_the_sum_open():
+    text = FLAVOR + queue("a", 8) + queue("b", 4, cohort="") + queue("b", 2, cohort="") + nodes(1)
+    assert verdicts(text, Promises((team("a", 8),)))[""].outcome == UNKNOWN
