@@ -85,7 +85,7 @@ def inputs(scope: Gathered, sources: Sources, promises: str) -> Inputs:
         short = _short(name, home)
         short = f"{INVENTORY}{short}" if of_file[name] else short
         found[name if short in found else short] = sha256(data).hexdigest()
-    return Inputs(found, home)
+    return Inputs(dict(sorted(found.items())), home)
 
 
 def home_of(scope: str, files: Iterable[str], sources: Sources) -> str:

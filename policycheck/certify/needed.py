@@ -15,7 +15,11 @@ from policycheck.model.placement import Labels
 from policycheck.simulate.hold.flow import SINK, SOURCE, cut
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
+HOSTNAME = "kubernetes.io/hostname"
 _ALWAYS = ("pods",)  # a node holds so many pods, whatever they ask for
+
+
+_KEYS = {"nodes", "labels", "ownLabels", "taints", "free"}
 
 
 class Matter(NamedTuple):
@@ -60,13 +64,12 @@ def stated(inventory: Inventory, matter: Matter) -> list[dict[str, Any]]:
 
 
 def _own(nodes: Sequence[Node], labels: Iterable[str]) -> frozenset[str]:
-    """Labels of which no two nodes have the same value."""
-    found = set()
-    for label in labels:
-        values = [n.labels[label] for n in nodes if label in n.labels]
-        if len(values) > 1 and len(set(values)) == len(values) and all(n.machines == 1 for n in nodes):
-            found.add(label)
-    return frozenset(found)
+    """Labels that repeat the name of the node: another machine has another value, and may stand in for it."""
+    return frozenset(
+        label
+        for label in labels
+        if label == HOSTNAME or all(n.labels.get(label, n.name) == n.name for n in nodes)
+    )
 
 
 def _key(node: Node, matter: Matter, own: frozenset[str]) -> tuple[Any, ...]:
@@ -99,7 +102,7 @@ def read(groups: Sequence[Mapping[str, Any]]) -> list[Group]:
     found = []
     for one in groups:
         try:
-            wrong = set(one) != {"nodes", "labels", "ownLabels", "taints", "free"} or one["nodes"] < 1
+            wrong = set(one) != _KEYS or isinstance(one["nodes"], bool) or one["nodes"] < 1
             group = Group(
                 one["nodes"],
                 {str(k): str(v) for k, v in one["labels"].items()},
@@ -134,7 +137,8 @@ def missing(needed: Sequence[Group], live: Inventory) -> list[Short]:
     if total == sum(group.nodes for group in needed):
         return []
     short = [group for at, group in enumerate(needed) if ("need", at) in side]
-    return [_told(group, nodes) for group in short]
+    idle = [node for node in nodes if all(_lacks(group, node) for group in needed)]
+    return [_told(group, nodes, idle) for group in short]
 
 
 def _merged(live: Inventory, needed: Sequence[Group]) -> list[Node]:
@@ -191,16 +195,16 @@ def _lacks(group: Group, node: Node) -> _Lack | None:
     return None
 
 
-def _told(group: Group, nodes: Sequence[Node]) -> Short:
-    """What is short of one group, and in what the node that comes nearest to it differs."""
-    others = [(n, lack) for n in nodes if (lack := _lacks(group, n)) is not None]
-    there = sum(node.machines for node in nodes) - sum(node.machines for node, _ in others)
+def _told(group: Group, nodes: Sequence[Node], idle: Sequence[Node]) -> Short:
+    """What is short of one group, and in what a node differs that is nearly one of it and else of no use."""
+    there = sum(node.machines for node in nodes if _lacks(group, node) is None)
     name = ", ".join(f"{k.rpartition('/')[2]}={v}" for k, v in sorted(group.labels.items())) or "(no labels)"
     amounts = ", ".join(f"{show(r, v)} {r}" for r, v in sorted(group.free.items()) if r not in _ALWAYS)
-    text = f"{group.nodes} nodes with {name} ({amounts} free each) are needed, and {there} are there"
+    many = "node" if group.nodes == 1 else "nodes"
+    text = f"needed: {group.nodes} {many} with {name} ({amounts} free each); there: {there}"
     if there >= group.nodes:
         return Short("node", name, f"{text}, which others need too")
-    near = [lack for node, lack in others if _distance(group, node) == 1]
+    near = [lack for node in idle if _distance(group, node) == 1 and (lack := _lacks(group, node))]
     if near:
         return Short(near[0].what, name, f"{text}; one that is else like them {near[0].why}")
     return Short("node", name, text)

@@ -169,7 +169,7 @@ def test_hardware_that_shrank_is_refused(issued, run, cluster):
     done = run(*VERIFY, "--format", "json")
     assert done.code == 1
     assert ("node", "gpu=h100") in told(done)
-    assert "2 nodes with gpu=h100 (8 nvidia.com/gpu free each) are needed, and 1 are there" in done.out
+    assert "needed: 2 nodes with gpu=h100 (8 nvidia.com/gpu free each); there: 1" in done.out
 
 
 def test_a_live_inventory_replaces_the_nodes_in_the_paths(issued, run, cluster, tmp_path):
