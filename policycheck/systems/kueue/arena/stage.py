@@ -102,6 +102,9 @@ class KueueArena:
                 "whether pods find a node is not decided"
             )
 
+        if self._opening.nodes is not None and self.opening.untold:
+            yield f"nothing says how much {', '.join(sorted(self.opening.untold))} nodes have: it is taken to be enough"
+
     # -- what there is --------------------------------------------------------------------------
 
     def queues(self) -> list[str]:
