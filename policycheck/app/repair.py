@@ -13,6 +13,7 @@ from policycheck.certify.verdict import FAILS, Verdict
 if TYPE_CHECKING:
     from policycheck.app.certify import Options, Prepared
     from policycheck.lint.settings import Settings
+    from policycheck.report.certify import Certified
     from policycheck.source.edit import Change
     from policycheck.systems.kueue.arena.stage import KueueArena
 
@@ -40,6 +41,26 @@ def repairs(
         known = remedies(arena, prepared.promises, verdict)
         trial = _Trial(sources, settings, options, prepared, verdict)
         found.append(repair(verdict, same, known, trial.tested))
+    return tuple(found)
+
+
+def mended(
+    sources: Sources,
+    settings: Settings,
+    options: Options,
+    done: Sequence[Certified],
+    watch: Watch = lambda _: None,
+) -> tuple[Repaired, ...]:
+    """Repairs for everything that failed in any scope, in the order of the verdicts."""
+    from policycheck.app.certify import once, prepare
+
+    if not any(v.outcome == FAILS for one in done for v in one.verdicts):
+        return ()
+    sources = once(sources)
+    scopes, _ = prepare(sources, settings, options.promises)
+    found: list[Repaired] = []
+    for prepared, one in zip(scopes, done, strict=True):
+        found += repairs(sources, settings, options, prepared, one.verdicts, watch)
     return tuple(found)
 
 

@@ -50,6 +50,9 @@ from policycheck.adapters.cli import common
     "--save-cases", metavar="DIR", help="Write each counterexample as a file for `simulate --case`."
 )
 @click.option(
+    "--repair", is_flag=True, help="Look for the smallest changes that mend what fails; shown as diffs."
+)
+@click.option(
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="text"
 )
 @common.input_options

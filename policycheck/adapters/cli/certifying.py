@@ -15,6 +15,7 @@ from policycheck.adapters.cli.progress import Progress
 
 if TYPE_CHECKING:
     from policycheck.app.certify import Options
+    from policycheck.certify.repair import Repaired
     from policycheck.certify.verdict import Verdict
     from policycheck.report.certify import Certified
     from policycheck.source.document import FileReport
@@ -33,11 +34,16 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
         from policycheck.app import certify as use_case
 
         done, files = use_case.certify(sources, settings, _options(options), told)
+        mends = None
+        if options["repair"]:
+            from policycheck.app.repair import mended
+
+            mends = mended(sources, settings, _options(options), done, told)
     cases = _cases(done)
     _guard(options, files, settings, cases)
     from policycheck.report.certify import overall
 
-    common.emit(_render(done, options), options["output"])
+    common.emit(_render(done, options, mends), options["output"])
     if not done:
         common.say("policycheck: no queue in what was given; PATH must hold the queues\n")
     _save(options["save_cases"], cases)
@@ -71,15 +77,20 @@ def deadline(seconds: float | None) -> Callable[[], bool]:
     return lambda: time.monotonic() >= end
 
 
-def _render(done: Sequence[Certified], options: Mapping[str, Any]) -> str:
+def _render(
+    done: Sequence[Certified], options: Mapping[str, Any], mends: Sequence[Repaired] | None = None
+) -> str:
+    from policycheck.report import repair
+
     if options["form"] == "json":
         from policycheck.report.certify import render_json
 
-        return render_json(done)
+        return render_json(done, None if mends is None else {"repairs": repair.values(mends)})
     if options["form"] == "markdown":
         from policycheck.report.certify_markdown import render_markdown
 
-        return render_markdown(done)
+        text = render_markdown(done)
+        return text if mends is None else f"{text}\n{repair.render_markdown(mends)}"
     from policycheck.report.certify_text import render_text
 
     style = common.style_for(
@@ -88,7 +99,8 @@ def _render(done: Sequence[Certified], options: Mapping[str, Any]) -> str:
         quiet=options["quiet"],
         verbose=options["verbose"],
     )
-    return render_text(done, style)
+    text = render_text(done, style)
+    return text if mends is None else f"{text}\n{repair.render_text(mends, style)}"
 
 
 # -- counterexamples ------------------------------------------------------------------------------

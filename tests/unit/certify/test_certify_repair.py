@@ -9,13 +9,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from minimal import FLAVOR, configuration, job, nodes, queue
 
+from policycheck.adapters.cli import main
 from policycheck.app import Sources
 from policycheck.app.certify import Options, chosen_claims, prepare, verdicts_of
 from policycheck.app.repair import diff, repairs
-from policycheck.certify.repair import ObjectEdit, Remedy, candidates, repair
+from policycheck.certify.repair import ObjectEdit, Remedy, Repaired, candidates, repair
 from policycheck.certify.verdict import FAILS, HOLDS, PROOF, Verdict
 from policycheck.lint.settings import Settings
 from policycheck.model.origin import ObjectKey
+from policycheck.report import repair as report
+from policycheck.report.screen import Style
 from policycheck.source.tree import Listing
 
 NEVER = "{reclaimWithinCohort: Never, withinClusterQueue: LowerPriority}  # asked for by research"
@@ -145,3 +148,34 @@ def test_a_diff_is_one_that_git_reads():
     assert diff({"a.yaml": "x: 1\ny: 2"}, {"a.yaml": "x: 2\ny: 2"}) == (
         "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,2 +1,2 @@\n-x: 1\n+x: 2\n y: 2\n\\ No newline at end of file\n"
     )
+
+
+MENDED = Repaired("gang-whole", "a", ("Configuration: shorter",), "--- a/x\n+++ b/x\n-1\n+2 ```\n", 3)
+STUCK = Repaired("guarantee-honoured", "b", (), "", 2, why="none of 2 changes that were tried makes it hold")
+
+
+def test_repairs_are_told_with_their_diff_or_with_what_was_tried():
+    text = report.render_text((MENDED, STUCK), Style())
+    assert "  gang-whole (a)\n    Configuration: shorter\n    --- a/x" in text
+    assert "none of 2 changes" in text
+    assert report.render_text((), Style()).startswith("Nothing failed")
+    assert [v["diff"] is None for v in report.values((MENDED, STUCK))] == [False, True]
+
+
+def test_a_diff_ends_no_block_of_markdown():
+    text = report.render_markdown((MENDED,))
+    assert "````diff\n--- a/x" in text
+    assert text.endswith("+2 ```\n````\n")
+
+
+def test_the_command_shows_repairs_in_every_format(tmp_path, monkeypatch, capsys):
+    text = FLAVOR + queue("a", 8, preemption=NEVER) + queue("b", 8) + nodes(2)
+    (tmp_path / "all.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    common = ["certify", "all.yaml", "--claim", "guarantee-honoured", "--budget", "5", "--repair"]
+    for form, mark in (("text", "Repairs, each tried"), ("markdown", "### Repairs"), ("json", '"repairs"')):
+        assert main([*common, "--format", form]) == 1
+        out = capsys.readouterr().out
+        assert mark in out
+        assert "reclaimWithinCohort Never -> Any" in out
+    assert (tmp_path / "all.yaml").read_text() == text
