@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 from policycheck import __version__
@@ -82,9 +82,11 @@ def _together(
     for attempt in range(1, _ATTEMPTS + 1):
         watch(f"{len(found)} of {len(items)} {noun}s done")
         try:
-            for outcome in parallel()(task(__version__, work, item) for item in items[len(found) :]):
-                found.append(_kept(outcome))
-                watch(f"{len(found)} of {len(items)} {noun}s done")
+            outcomes = parallel()(task(__version__, work, item) for item in items[len(found) :])
+            with _closing(outcomes):
+                for outcome in outcomes:
+                    found.append(_kept(outcome))
+                    watch(f"{len(found)} of {len(items)} {noun}s done")
         except (PoolError, _WorkerBugError):
             raise
         except Exception as error:
@@ -96,6 +98,16 @@ def _together(
         else:
             break
     return found
+
+
+@contextmanager
+def _closing(outcomes: Any) -> Iterator[None]:
+    """What is not wanted any more is called off; that it can not be handed over then is no news."""
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            outcomes.close()
 
 
 def _guarded(version: str, work: Callable[[Any], Any], item: Any) -> Any:
