@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from policycheck.certify.arena import FINISH, SUBMIT, Arena, Ask, Move, Scenario, Story
 from policycheck.certify.attack import (
+    drawn,
     fill,
     main_resource,
     mixes,
@@ -22,26 +23,27 @@ from policycheck.certify.verdict import FAILS, HOLDS, SEARCH, UNKNOWN, Verdict
 
 NAME = "no-starvation"
 _WAVES = 6  # in which others go on coming
+_SHARE = 25  # one of so many of a verdict's drawn scenarios is spent on each shape: a story of waves is long
 
 
 def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
     """One verdict a team with a guarantee."""
     bench = Bench(NAME, arena, promises)
     found = [
-        _starvation(bench, team)
+        _starvation(bench, team, effort)
         for team in promises.teams
         if effort.wants(team.name) and any(team.guarantee.values())
     ]
     return found or [bench.nothing("no team is guaranteed anything")]
 
 
-def _starvation(bench: Bench, team: TeamPromise) -> Verdict:
+def _starvation(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
     barred = bench.barred(team)
     if barred is not None:
         return barred
     arena = bench.arena
     tried = came = 0
-    for scenario in _streams(bench, team):
+    for scenario in _streams(bench, team, effort):
         story = arena.play(scenario)
         tried += 1
         came += any(event.what == "reserved" and not event.name.startswith(MINE) for event in story.happened)
@@ -56,7 +58,8 @@ def _starvation(bench: Bench, team: TeamPromise) -> Verdict:
                 counterexample=bench.counterexample(scenario, _starved, f"{NAME} {team.name}"),
                 derived=team.derived,
             )
-    evidence, premise = {"scenarios": tried, "waves": _WAVES}, {"othersWentOn": came}
+    evidence = {"scenarios": tried, "seed": effort.seed, "waves": _WAVES}
+    premise = {"othersWentOn": came}
     if not tried:
         return bench.verdict(
             team.name, UNKNOWN, SEARCH, "no job of its own fits into the guarantee", derived=team.derived
@@ -95,9 +98,10 @@ def _starved(scenario: Scenario, story: Story) -> str:
     return f"{ask.queue} waits for {name}{behind} ({story.waiting[name] or 'never looked at'})"
 
 
-def _streams(bench: Bench, team: TeamPromise) -> Iterator[Scenario]:
+def _streams(bench: Bench, team: TeamPromise, effort: Effort) -> Iterator[Scenario]:
     """Others come in waves, each wave ends, and between them waits a job within the guarantee, behind a
-    finite number of the team's own: one that runs, and one that is larger than all there is.
+    finite number of the team's own: one that runs, and one that is larger than all there is. Then waves that
+    are drawn.
     """
     arena = bench.arena
     who = rivals(arena, team.queues, declared(bench.promises))
@@ -107,9 +111,15 @@ def _streams(bench: Bench, team: TeamPromise) -> Iterator[Scenario]:
         for shape in [*shapes_of(arena, team, queue), *(plain(r, 1, {}, f"one {r}") for r in units[:1])]:
             if arena.fits(queue, shape) or not sets_within([shape], own, queue):
                 continue
-            for ahead in (None, *_ahead(arena, queue, shape, own)):
+            before = (None, *_ahead(arena, queue, shape, own))
+            for ahead in before:
                 first = next((f for f in (fill(arena, who, m) for m in mixes(arena, who)) if f), [])
                 yield _stream(arena, queue, shape, ahead, first)
+            for number in range(effort.scenarios // _SHARE if who else 0):
+                asks = sets_within([shape], own, queue)[:1]
+                wave = drawn(arena, who, asks, effort.seed, f"{NAME} {queue} {shape.name}", number).asks
+                others = [ask for ask in wave if not ask.name.startswith(MINE)]
+                yield _stream(arena, queue, shape, before[number % len(before)], others)
 
 
 def _guarantee(arena: Arena, team: TeamPromise, queue: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policycheck.certify.arena import SUBMIT, Arena, Ask, Move, Scenario, Story
-from policycheck.certify.attack import attack, main_resource, mixes, rivals, size
+from policycheck.certify.attack import attack, drawn, main_resource, mixes, rivals, size
 from policycheck.certify.attack import fill as filled
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.claims.common import MINE, Bench, declared, listed
@@ -14,9 +14,10 @@ from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.verdict import FAILS, HOLDS, PROOF, SEARCH, UNKNOWN, Verdict
 
 NAME = "topology-honoured"
+_SHARE = 5  # one of so many of a verdict's drawn scenarios is spent on each gang
 
 
-def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # noqa: ARG001
+def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
     """One verdict a team with gangs that need several nodes."""
     bench = Bench(NAME, arena, promises)
     found = []
@@ -26,7 +27,7 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # 
         mine = [(q, s) for q, s in gangs(arena, team) if s.priority_class not in serving]
         several = [(q, s) for q, s in mine if _nodes(arena, s) > 1]
         if several:
-            found.append(_topology(bench, team, several))
+            found.append(_topology(bench, team, several, effort))
     return found or [bench.nothing("no team runs gangs that need several nodes")]
 
 
@@ -37,7 +38,9 @@ def _nodes(arena: Arena, shape: Shape) -> int:
     return -(-size(shape, resource) // most) if most else 1
 
 
-def _topology(bench: Bench, team: TeamPromise, several: Sequence[tuple[str, Shape]]) -> Verdict:
+def _topology(
+    bench: Bench, team: TeamPromise, several: Sequence[tuple[str, Shape]], effort: Effort
+) -> Verdict:
     barred = bench.barred(team)
     if barred is not None:
         return barred
@@ -72,7 +75,7 @@ def _topology(bench: Bench, team: TeamPromise, several: Sequence[tuple[str, Shap
             premise=premise,
             derived=team.derived,
         )
-    return _spans(bench, team, several, premise)
+    return _spans(bench, team, several, premise, effort)
 
 
 def _hints(shape: Shape) -> set[str]:
@@ -82,7 +85,11 @@ def _hints(shape: Shape) -> set[str]:
 
 
 def _spans(
-    bench: Bench, team: TeamPromise, several: Sequence[tuple[str, Shape]], premise: dict[str, int]
+    bench: Bench,
+    team: TeamPromise,
+    several: Sequence[tuple[str, Shape]],
+    premise: dict[str, int],
+    effort: Effort,
 ) -> Verdict:
     """How many domains gangs span that only prefer one, with the others holding all they can."""
     arena, most = bench.arena, bench.promises.domains
@@ -108,6 +115,9 @@ def _spans(
         asks = [Ask(f"{MINE}1", queue, shape, shape.priority, shape.priority_class)]
         scenarios = [Scenario((Move(1, SUBMIT, tuple(asks)),), cycles=6)]
         scenarios += [attack(f, asks) for f in (filled(arena, who, mix) for mix in mixes(arena, who)) if f]
+        for number in range(effort.scenarios // _SHARE if who else 0):
+            subject = f"{NAME} {team.name} {queue} {shape.name}"
+            scenarios.append(drawn(arena, who, asks, effort.seed, subject, number))
         for scenario in scenarios:
             story = arena.play(scenario)
             if f"{MINE}1" in story.holding:
@@ -138,7 +148,7 @@ def _spans(
         SEARCH,
         f"in {tried} stories no gang spanned more than {worst} domains",
         premise={**premise, "placed": tried},
-        evidence={"scenarios": tried, "mostDomains": worst},
+        evidence={"scenarios": tried, "seed": effort.seed, "mostDomains": worst},
         derived=team.derived,
     )
 
