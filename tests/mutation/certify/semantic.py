@@ -348,7 +348,7 @@ MUTANTS: tuple[Mutant, ...] = (
             _set("PriorityClass/pods:preemptionPolicy", "PreemptLowerPriority"),
         ),
     ),
-    Mutant("pod class removed: pods", PROTECTED, _gone("PriorityClass", "pods")),
+    Mutant("pod class removed: pods", STATE, _gone("PriorityClass", "pods")),
     # -- the whole
     Mutant("waitForPodsReady dropped", GANG, _set(_WAIT, None)),
     Mutant("waitForPodsReady slow", GANG, _set(f"{_WAIT}.timeout", "30m")),
