@@ -63,6 +63,13 @@ class NodeTerm(NamedTuple):
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()  # on metadata.name only
 
+    def matches(self, labels: Labels, name: str) -> bool:
+        """Whether a node with these labels and this name meets the term."""
+        if not self.expressions and not self.fields:
+            return False
+        named = {"metadata.name": name}
+        return all(r.matches(labels) for r in self.expressions) and all(r.matches(named) for r in self.fields)
+
 
 class PreferredTerm(NamedTuple):
     """One weighted term of preferred node affinity."""

@@ -71,18 +71,9 @@ def _kept_away(room: Room, shape: Shape) -> str:
         return TAINT
     if any(room.labels.get(key) != value for key, value in shape.selector.items()):
         return SELECTOR
-    if shape.affinity and not any(_matches(term, room) for term in shape.affinity):
+    if shape.affinity and not any(term.matches(room.labels, room.node) for term in shape.affinity):
         return SELECTOR
     return ""
-
-
-def _matches(term: NodeTerm, room: Room) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    named = {"metadata.name": room.node}
-    return all(r.matches(room.labels) for r in term.expressions) and all(
-        r.matches(named) for r in term.fields
-    )
 
 
 def is_short(free: Mapping[str, int], resource: str, need: int) -> bool:

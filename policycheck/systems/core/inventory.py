@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey
-from policycheck.model.placement import NodeTerm, Toleration, untolerated
+from policycheck.model.placement import Toleration, untolerated
 from policycheck.model.workload import PodSet, Workload
 from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
@@ -109,16 +109,7 @@ def admits(node: Node, pod_set: PodSet, more: tuple[Toleration, ...] = ()) -> bo
         return False
     if not pod_set.affinity:
         return not pod_set.has_affinity
-    return any(_term_matches(term, node) for term in pod_set.affinity)
-
-
-def _term_matches(term: NodeTerm, node: Node) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    fields = {"metadata.name": node.name}
-    return all(r.matches(node.labels) for r in term.expressions) and all(
-        r.matches(fields) for r in term.fields
-    )
+    return any(term.matches(node.labels, node.name) for term in pod_set.affinity)
 
 
 def merge(inventories: Iterable[Inventory]) -> Inventory:

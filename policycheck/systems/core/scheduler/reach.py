@@ -118,22 +118,15 @@ def _matches(node: Node, wants: Wants) -> bool:
         return False
     if not wants.affinity:
         return not wants.has_affinity
-    return any(_holds(term, node) for term in wants.affinity)
-
-
-def _holds(term: NodeTerm, node: Node) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    fields = {"metadata.name": node.name}
-    return all(r.matches(node.labels) for r in term.expressions) and all(
-        r.matches(fields) for r in term.fields
-    )
+    return any(term.matches(node.labels, node.name) for term in wants.affinity)
 
 
 def _preference(node: Node, preferred: tuple[PreferredTerm, ...]) -> int:
     """Sum of the weights of the terms that hold; an empty preference holds everywhere."""
     return sum(
-        p.weight for p in preferred if _holds(p.term, node) or not (p.term.expressions or p.term.fields)
+        p.weight
+        for p in preferred
+        if p.term.matches(node.labels, node.name) or not (p.term.expressions or p.term.fields)
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from policycheck.certify.promise import Shape
 from policycheck.model.inventory import Node
-from policycheck.model.placement import NodeTerm, Toleration, untolerated
 from policycheck.model.workload import PodSet
 from policycheck.simulate.scheduler import Grant
+from policycheck.systems.core.inventory import admits
 from policycheck.systems.kueue.model import KueueObjects, ResourceFlavor
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -33,22 +33,12 @@ def tolerated(
 
 def _takes(node: Node, spec: PodSet, flavor: ResourceFlavor) -> bool:
     """Whether the node has the flavor's labels and lets such a pod in, and one of them fits."""
-    if any(node.labels.get(k) != v for k, v in (*flavor.node_labels.items(), *spec.node_selector.items())):
+    if any(node.labels.get(k) != v for k, v in flavor.node_labels.items()):
         return False
-    tolerations: tuple[Toleration, ...] = spec.tolerations + flavor.tolerations
-    if untolerated(node.taints, tolerations) is not None:
-        return False
-    if (spec.has_affinity or spec.affinity) and not any(_meets(t, node) for t in spec.affinity):
+    if not admits(node, spec, flavor.tolerations):
         return False
     free = {r: node.free(r) for r in spec.requests}
     return all(left is None or left >= spec.requests[r] for r, left in free.items())
-
-
-def _meets(term: NodeTerm, node: Node) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    name = {"metadata.name": node.name}
-    return all(r.matches(node.labels) for r in term.expressions) and all(r.matches(name) for r in term.fields)
 
 
 def spanned(grant: Grant, nodes: Iterable[Node], objects: KueueObjects) -> int:

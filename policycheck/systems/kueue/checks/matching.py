@@ -85,15 +85,9 @@ def matches(pods: PodSet, node: Node) -> bool:
     """Whether node selector and required node affinity allow the node; taints aside."""
     if any(node.labels.get(k) != v for k, v in pods.node_selector.items()):
         return False
-    named = {"metadata.name": node.name}
     if not pods.affinity:
         return not pods.has_affinity
-    return any(
-        (term.expressions or term.fields)
-        and all(e.matches(node.labels) for e in term.expressions)
-        and all(f.matches(named) for f in term.fields)
-        for term in pods.affinity
-    )
+    return any(term.matches(node.labels, node.name) for term in pods.affinity)
 
 
 def selects_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from policycheck.model.inventory import Node
-from policycheck.model.placement import NodeTerm, Taint, Toleration, untolerated
+from policycheck.model.placement import Taint, Toleration, untolerated
 from policycheck.model.workload import PodSet
 from policycheck.systems.kueue.model import ResourceFlavor, Topology
 
@@ -257,7 +257,9 @@ class Domains:
             return f'taint "{taint.key}{"=" + taint.value if taint.value else ""}:{taint.effect}"'
         if any(node.labels.get(k) != v for k, v in spec.node_selector.items()):
             return "nodeSelector"
-        if (spec.has_affinity or spec.affinity) and not any(_meets(t, node) for t in spec.affinity):
+        if (spec.has_affinity or spec.affinity) and not any(
+            t.matches(node.labels, node.name) for t in spec.affinity
+        ):
             return "affinity"
         return ""
 
@@ -272,16 +274,9 @@ def add_node(free: dict[str, list[int]], leaves: int, leaf: int, node: Node, tim
         column[leaf] += amount * max(1, node.machines) * times
 
 
-def _meets(term: NodeTerm, node: Node) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    name = {"metadata.name": node.name}
-    return all(r.matches(node.labels) for r in term.expressions) and all(r.matches(name) for r in term.fields)
-
-
 def weigh(node: Node, spec: PodSet) -> int:
     """The summed weight of the preferred terms that the node meets."""
-    return sum(p.weight for p in spec.preferred if p.weight and _meets(p.term, node))
+    return sum(p.weight for p in spec.preferred if p.weight and p.term.matches(node.labels, node.name))
 
 
 def belongs(node: Node, flavor: ResourceFlavor, topology: Topology) -> bool:
