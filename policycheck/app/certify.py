@@ -6,8 +6,8 @@ has queues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from policycheck import __version__
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Watch = Callable[[str], None]  # told what is going on, for people who wait
 TIME_UP = "not tried: time was up"
 SCENARIOS, SEED = 50, 1
+_HEAVY = ("no-starvation", "slo", "guarantee-honoured", "experiments-contained")
 
 
 class Options(NamedTuple):
@@ -41,6 +42,7 @@ class Options(NamedTuple):
     accepted: frozenset[str] = frozenset()
     promises: str = ""  # a file that counts instead of those in sight
     late: Callable[[], bool] = lambda: False
+    processes: int = 1  # claims are tested in so many at once; the verdicts are the same
 
 
 class Prepared(NamedTuple):
@@ -164,24 +166,33 @@ def verdicts_of(
     prepared: Prepared, claims: Sequence[Claim], options: Options, watch: Watch = lambda _: None
 ) -> tuple[Verdict, ...]:
     """The verdicts, in the order of the claims. What is not reached in time is UNKNOWN."""
-    found: list[Verdict] = [] if prepared.doubt is None else [prepared.doubt]
+    from policycheck.app.apart import done
+
+    where = f" in {prepared.label}" if prepared.label else ""
+    watch(f"testing {len(claims)} claims{where}" if len(claims) > 1 else f"testing{where}")
+    order = sorted(range(len(claims)), key=lambda n: (_weight(claims[n]), n))
+    found = done([partial(_verdicts, claims[n], prepared, options) for n in order], options.processes)
+    told = [verdicts for _, verdicts in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    doubt = [] if prepared.doubt is None else [prepared.doubt]
+    return (*doubt, *(verdict for verdicts in told for verdict in verdicts))
+
+
+def _weight(claim: Claim) -> int:
+    """What takes longest comes first, so that processes end together."""
+    return _HEAVY.index(claim.name) if claim.name in _HEAVY else len(_HEAVY)
+
+
+def _verdicts(claim: Claim, prepared: Prepared, options: Options) -> list[Verdict]:
+    if options.late():
+        return [_untried(claim, prepared)]
+    found: list[Verdict] = []
     effort = Effort(options.scenarios, options.seed)
-    arena = _Timed(prepared.arena, options.late)
-    for claim in claims:
-        watch(f"{claim.name} in {prepared.label}" if prepared.label else claim.name)
-        try:
-            found.extend(_each(claim, arena, prepared.promises, effort, options.late))
-        except _TimeUpError:
-            found.append(_untried(claim, prepared))
-    return tuple(found)
-
-
-def _each(
-    claim: Claim, arena: _Timed, promises: Promises, effort: Effort, late: Callable[[], bool]
-) -> Iterator[Verdict]:
-    if late():
-        raise _TimeUpError
-    yield from claim.test(cast("Arena", arena), promises, effort)
+    arena = cast("Arena", _Timed(prepared.arena, options.late))
+    try:
+        found.extend(claim.test(arena, prepared.promises, effort))
+    except _TimeUpError:
+        found.append(_untried(claim, prepared))
+    return found
 
 
 def _untried(claim: Claim, prepared: Prepared) -> Verdict:

@@ -61,6 +61,7 @@ class Terms(NamedTuple):
     promises: str = ""
     live: bool = False
     late: Callable[[], bool] = lambda: False
+    processes: int = 1
 
 
 class RefusedError(ValueError):
@@ -194,7 +195,8 @@ def _options(old: Result, terms: Terms) -> Options:
         raise RefusedError("effort", f"it was tested for what is no claim here: {error}") from error
     if not names:
         raise RefusedError("effort", "no claim was tested")
-    return Options(names, scenarios, seed, frozenset(map(str, old.accepted)), terms.promises, terms.late)
+    accepted = frozenset(map(str, old.accepted))
+    return Options(names, scenarios, seed, accepted, terms.promises, terms.late, terms.processes)
 
 
 # -- what changed -------------------------------------------------------------------------------

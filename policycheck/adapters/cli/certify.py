@@ -28,6 +28,12 @@ from policycheck.adapters.cli import common
     help="What is not reached by then is UNKNOWN.",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Processes at once; as many as there are processors.",
+)
+@click.option(
     "--seed", type=click.IntRange(0, 2**53 - 1), default=1, show_default=True, help="Of all that is drawn."
 )
 @click.option(

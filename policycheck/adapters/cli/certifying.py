@@ -55,6 +55,7 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
 
 
 def _options(options: Mapping[str, Any]) -> Options:
+    from policycheck.app.apart import processors
     from policycheck.app.certify import SCENARIOS, Options
 
     return Options(
@@ -64,6 +65,7 @@ def _options(options: Mapping[str, Any]) -> Options:
         accepted=frozenset(options["accept"]),
         promises=options["promises"] or "",
         late=deadline(options["timeout"]),
+        processes=options["jobs"] or processors(),
     )
 
 

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     help="What is not tested again by then refuses it.",
 )
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Processes at once; as many as there are processors.",
+)
+@click.option(
     "--drift", is_flag=True, help="With the stories of promises that no longer hold: for a weekly run."
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="text")
@@ -55,6 +61,7 @@ def verify(certificate: str, path: tuple[str, ...], **options: Any) -> int:
     data = issuing.read(certificate, "CERT", MOST_BYTES)
     key = issuing.read(options["key"], "--key") if options["key"] else None
     from policycheck.app import verify as use_case
+    from policycheck.app.apart import processors
     from policycheck.report.verified import Verified
 
     with common.errors_of_use(), Progress(quiet=options["quiet"]) as told:
@@ -69,6 +76,7 @@ def verify(certificate: str, path: tuple[str, ...], **options: Any) -> int:
             options["promises"] or "",
             bool(options["inventory"]),
             certifying.deadline(options["timeout"]),
+            options["jobs"] or processors(),
         )
         answer, files = use_case.verify(found, sources, settings, terms, told)
     asking.guard(options["output"], files, settings)
