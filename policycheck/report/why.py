@@ -7,7 +7,9 @@ JSON (``render_json``), additions allowed, changes raise ``schemaVersion``::
      "reason": NAME | null, "headline", "queue", "localQueue", "cohort", "priority", "priorityClass",
      "asks": [{"podSet", "pods", "each": {RESOURCE: n}}], "total": {RESOURCE: n},
      "grant": {"queue", "podSets": [{"name", "pods", "flavors": {}, "usage": {}}]} | null,
-     "waitsForChecks": [NAME], "placement": {"decided": bool, "why", "podSets": [{"podSet", "levels", "domains"}]} | null,
+     "waitsForChecks": [NAME], "placement": {"decided": bool, "why", "podSets": [{"podSet", "levels", "domains"}],
+                                            "pending": [{"podSet", "pods", "least", "most", "why"}]} | null,
+     "pools": [{"at": "minimum"|"maximum", "outcome", "headline"}],
      "flavors": [{"flavor", "podSets", "mode", "refusal": TEXT | null,
                   "short": [{"resource", "asked", "limit", "missing", "final": bool, "madeOf",
                              "held": [{"queue", "used", "nominal"}]}]}],
@@ -88,6 +90,7 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         "grant": _grant(answer),
         "waitsForChecks": list(answer.checks),
         "placement": _placement(answer),
+        "pools": [end._asdict() for end in answer.ends],
         "flavors": [_looked(one) for one in answer.looked],
         "victims": [v._asdict() for v in answer.weighed],
         "nobodyPreempted": answer.nobody or None,
@@ -116,7 +119,11 @@ def _placement(answer: Answer) -> dict[str, Any] | None:
         for s in answer.grant.sets
         if s.placement
     ]
-    return {"decided": not answer.placement, "why": answer.placement or None, "podSets": sets}
+    pending = [
+        {"podSet": s.name, **{k: v for k, v in s._asdict().items() if k != "name"}} for s in answer.unplaced
+    ]
+    why = answer.placement or None
+    return {"decided": why is None, "why": why, "podSets": sets, "pending": pending}
 
 
 def _placed(one: SetGrant) -> str:
@@ -210,7 +217,7 @@ def _head(answer: Answer, style: Style) -> list[str]:
     name = clean(f"{answer.workload}{made_of}{scope}", ascii_only=style.ascii)
     reason = f" [{answer.reason}]" if answer.reason else ""
     text = wrap(clean(f"{answer.headline}{reason}", ascii_only=style.ascii), style.width - 2)
-    role = _ROLE.get(answer.outcome, "strong")
+    role = "warning" if answer.unplaced else _ROLE.get(answer.outcome, "strong")
     return [
         *(style.paint("strong", r) for r in wrap(name, style.width)),
         *(f"  {style.paint(role, r)}" for r in text),

@@ -82,6 +82,26 @@ class Suggestion(NamedTuple):
     losses: tuple[Loss, ...]
 
 
+class Unplaced(NamedTuple):
+    """Pods of one podset that find no node though there is quota, at least and at most over the ways in
+    which equal nodes may be chosen; ``why`` in the scheduler's own words.
+    """
+
+    name: str
+    pods: int
+    least: int
+    most: int
+    why: str
+
+
+class End(NamedTuple):
+    """The answer when elastic pools are at one end: ``minimum`` or ``maximum``."""
+
+    at: str
+    outcome: str
+    headline: str
+
+
 class Answer(NamedTuple):
     """All of it. Texts are sentences without a full stop; "" where there is nothing to say."""
 
@@ -112,3 +132,5 @@ class Answer(NamedTuple):
     scope: str = ""
     target: str = ""
     assumed: bool = False
+    unplaced: tuple[Unplaced, ...] = ()
+    ends: tuple[End, ...] = ()  # both, where they differ

@@ -77,6 +77,7 @@ def test_pods_without_a_node_are_told_with_the_schedulers_words():
     answer = ask(opened(nodes, objects([job("gang", "a", 5, 5)])), "ns/gang")
     assert answer.outcome == why.ADMITTED
     assert answer.headline == "is given its quota on h100, and 4 of its 5 pods find a node"
+    assert [(one.name, one.pods, one.least, one.most) for one in answer.unplaced] == [("main", 5, 1, 1)]
     assert answer.notes == (
         "main: 1 of 5 pods stay Pending: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu",
     )
@@ -153,6 +154,10 @@ def test_both_ends_of_pools_are_answered_where_they_differ():
     assert grown.headline.startswith("at the pools' minimum: can never be admitted")
     assert grown.headline.endswith("with all pools at their maximum: is given its quota on h100")
     assert "pools that grow: p" in grown.notes
+    assert [(end.at, end.outcome) for end in grown.ends] == [
+        ("minimum", why.NEVER),
+        ("maximum", why.ADMITTED),
+    ]
     assert asked_of(0, 8, 4).headline.endswith("with all pools at their maximum: is given its quota on h100")
     assert asked_of(4, 8, 4).headline == "is given its quota on h100"
     never = asked_of(1, 3, 4)

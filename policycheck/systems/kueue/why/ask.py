@@ -9,7 +9,7 @@ from policycheck.model.workload import Workload
 from policycheck.simulate import why
 from policycheck.simulate.change import Budget, ExhaustedError, Remedy, turn
 from policycheck.simulate.scheduler import RESERVED, Explanation, Grant
-from policycheck.simulate.why import Answer, SetAsked, Suggestion
+from policycheck.simulate.why import Answer, End, SetAsked, Suggestion
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.model import KueueWorkload
@@ -67,6 +67,10 @@ def ask(opening: Opening, name: str, *, search: bool = True) -> Answer:
         outcome=why.WAITS if only_small else least.outcome,
         headline=f"at the pools' minimum: {least.headline}; with all pools at their maximum: {most.headline}",
         notes=(*least.notes, f"pools that grow: {', '.join(opening.pools.names)}"),
+        ends=(
+            End("minimum", least.outcome, least.headline),
+            End("maximum", most.outcome, most.headline),
+        ),
     )
 
 
@@ -141,6 +145,7 @@ def _admitted(answer: Answer, trial: Trial) -> Answer:
         placement=_placement(trial, grant),
         losses=cost,
         notes=(*_fewer(answer, grant), *_left(found), *answer.notes),
+        unplaced=found.sets if found is not None else (),
     )
 
 

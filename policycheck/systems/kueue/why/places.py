@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from policycheck.simulate.scheduler import Grant
+from policycheck.simulate.why import Unplaced
 from policycheck.systems.kueue.scheduler.domains import HOSTNAME
 from policycheck.systems.kueue.why.trial import Trial
 
@@ -22,21 +23,11 @@ _MOST_PODS = 20_000  # of all workloads together; more take too long to place
 _DRAWS = 3  # ways of breaking ties that are tried beside the first and the last of equal nodes
 
 
-class Left(NamedTuple):
-    """Pods of one podset that find no node, at least and at most over the ways that were tried."""
-
-    name: str
-    pods: int
-    least: int
-    most: int
-    why: str  # as kube-scheduler says it
-
-
 class Places(NamedTuple):
     """What the default scheduler makes of a workload."""
 
     pods: int
-    sets: tuple[Left, ...]  # those of which pods wait
+    sets: tuple[Unplaced, ...]  # those of which pods wait
 
     @property
     def running(self) -> str:
@@ -66,7 +57,7 @@ def places(trial: Trial) -> Places | None:
         waiting = [result[n].waiting for result in found]
         if any(waiting):
             worst = max((result[n] for result in found), key=lambda s: s.waiting)
-            sets.append(Left(worst.name, given.pods, min(waiting), max(waiting), worst.why))
+            sets.append(Unplaced(worst.name, given.pods, min(waiting), max(waiting), worst.why))
     return Places(sum(one.pods for one in jobs[-1][1]), tuple(sets))
 
 
