@@ -12,11 +12,14 @@ SPACE = "certify"  # a namespace of our own, for queues that nobody can reach
 
 
 class Entrance(NamedTuple):
-    """A LocalQueue. ``made``: nobody wrote it, and the ClusterQueue is taken to accept its namespace."""
+    """A LocalQueue. ``made``: nobody wrote it, and the ClusterQueue is taken to accept its namespace. ``shut``: why
+    those in sight let nobody in; "" where one does, where none is in sight, or where it can not be told.
+    """
 
     namespace: str
     name: str
     made: bool
+    shut: str = ""
 
 
 def entrances(
@@ -24,20 +27,40 @@ def entrances(
 ) -> tuple[KueueObjects, dict[str, Entrance]]:
     """The objects with every ClusterQueue reachable, and how. What is in sight is used where it serves."""
     found: dict[str, Entrance] = {}
+    shut: dict[str, list[str]] = {}
     for (namespace, name), local in sorted(objects.local_queues.items()):
         queue = objects.cluster_queues.get(local.cluster_queue)
-        if queue is None or queue.name in found or local.stop_policy != "None" or local.deleting:
+        if queue is None or queue.name in found:
             continue
-        selector = queue.namespace_selector
-        if selector is not None and selector.matches(labels.get(namespace, {})):
+        why = _shut(local, queue, labels.get(namespace))
+        if why is None:
             found[queue.name] = Entrance(namespace, name, made=False)
+        else:
+            shut.setdefault(queue.name, []).append(why)
     queues, locals_ = dict(objects.cluster_queues), dict(objects.local_queues)
     for name, queue in queues.items():
         if name not in found:
-            found[name] = Entrance(SPACE, name, made=True)
+            known = shut.get(name, [])
+            found[name] = Entrance(SPACE, name, made=True, shut="; ".join(known) if all(known) else "")
             queues[name] = opened(queue)
             locals_[SPACE, name] = LocalQueue(SPACE, name, name)
     return objects._replace(cluster_queues=queues, local_queues=locals_, workloads={}), found
+
+
+def _shut(local: LocalQueue, queue: ClusterQueue, labels: Mapping[str, str] | None) -> str | None:
+    """Why nothing comes in through a LocalQueue, "" when the labels of its namespace are not known; None when it
+    serves.
+    """
+    place = f"LocalQueue {local.namespace}/{local.name}"
+    if local.deleting:
+        return f"{place} is being deleted"
+    if local.stop_policy != "None":
+        return f"{place} is held (stopPolicy {local.stop_policy})"
+    if queue.namespace_selector is None:
+        return f"ClusterQueue {queue.name} selects no namespace"
+    if queue.namespace_selector.matches(labels or {}):
+        return None
+    return "" if labels is None else f"ClusterQueue {queue.name} does not select the namespace of {place}"
 
 
 def opened(queue: ClusterQueue) -> ClusterQueue:

@@ -9,7 +9,11 @@ from policycheck.model.inventory import Node
 from policycheck.model.workload import PodSet
 from policycheck.simulate.scheduler import Grant
 from policycheck.systems.core.inventory import admits
+from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue.drive.facts import principal
 from policycheck.systems.kueue.model import KueueObjects, ResourceFlavor
+from policycheck.systems.kueue.opening import Opening
+from policycheck.systems.kueue.state import quotas
 
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -59,3 +63,15 @@ def spanned(grant: Grant, nodes: Iterable[Node], objects: KueueObjects) -> int:
             host = labels.get(values[-1], {})
             places.add(tuple(host.get(level, "") for level in above) or values)
     return len(places)
+
+
+def accelerators(opening: Opening) -> tuple[str, ...]:
+    """Accelerator resources that queues give quota in, the one a simulation is told in first."""
+    first = principal(opening.objects)
+    seen = {
+        resource
+        for queue in opening.objects.cluster_queues.values()
+        for _, resource in quotas(queue.groups)
+        if is_accelerator(resource)
+    }
+    return (first, *sorted(seen - {first})) if first in seen else tuple(sorted(seen))

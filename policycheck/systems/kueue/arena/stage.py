@@ -30,17 +30,15 @@ from policycheck.model.inventory import Inventory, Node
 from policycheck.model.workload import PodSet
 from policycheck.simulate.scheduler import Grant
 from policycheck.systems.core.link import CoreState
-from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue import read
 from policycheck.systems.kueue.arena import ground, write
 from policycheck.systems.kueue.arena.case import Casing
 from policycheck.systems.kueue.arena.entrance import Entrance, entrances
 from policycheck.systems.kueue.arena.floor import Floor, Later, floor
 from policycheck.systems.kueue.arena.ladder import rungs
-from policycheck.systems.kueue.arena.reach import spanned, tolerated
+from policycheck.systems.kueue.arena.reach import accelerators, spanned, tolerated
 from policycheck.systems.kueue.arena.serving import services, uncovered
 from policycheck.systems.kueue.arena.worth import enforcement, patience, timing
-from policycheck.systems.kueue.drive.facts import principal
 from policycheck.systems.kueue.link import MULTIKUEUE
 from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.opening import Opening
@@ -79,7 +77,7 @@ class KueueArena:
         waits = objects.configuration.wait_for_pods_ready._replace(block_admission=False)
         objects = objects._replace(configuration=objects.configuration._replace(wait_for_pods_ready=waits))
         self._opening = opening._replace(objects=objects, now=_START)
-        self.accelerators = _accelerators(opening)
+        self.accelerators = accelerators(opening)
         self._sessions: dict[tuple[str, ...], Session] = {}
         self._floors: dict[tuple[str, ...], Floor | None] = {}
         self._made: dict[tuple[str, int, str, int], tuple[Shape, KueueWorkload]] = {}
@@ -364,6 +362,8 @@ class KueueArena:
     def fits(self, queue: str, shape: Shape) -> str:
         """Why the shape is not admitted even alone, or ""."""
         ask = Ask("alone", queue, shape, shape.priority, shape.priority_class)
+        if self._doors[queue].shut:
+            return self._doors[queue].shut
         story = self.play(Scenario((Move(1, SUBMIT, (ask,)),), cycles=5))
         if "alone" in story.holding:
             return story.unplaced.get("alone", "")
@@ -383,18 +383,6 @@ def _without(nodes: Sequence[Node], lost: Iterable[str]) -> tuple[Node, ...]:
                 node if machines == node.machines else node._replace(machines=machines, most=machines)
             )
     return tuple(left)
-
-
-def _accelerators(opening: Opening) -> tuple[str, ...]:
-    """Accelerator resources that queues give quota in, the one a simulation is told in first."""
-    first = principal(opening.objects)
-    seen = {
-        resource
-        for queue in opening.objects.cluster_queues.values()
-        for _, resource in quotas(queue.groups)
-        if is_accelerator(resource)
-    }
-    return (first, *sorted(seen - {first})) if first in seen else tuple(sorted(seen))
 
 
 __all__ = ["Entrance", "KueueArena"]
