@@ -9,6 +9,15 @@ if TYPE_CHECKING:
     from policycheck.certify.claim import Claim
 
 
+_STATE = (
+    "No claim of its own: it stands among the verdicts, as UNKNOWN, when what is written and what will be in the "
+    "cluster may differ. An object that the API server, a webhook or a strict client refuses or changes on the way "
+    "in, one that several documents define differently, a text that can not be read, or a name in the promises "
+    "that nothing in sight has: nothing that rests on a guess is certified. Its reasons say where; lint says what "
+    "to write instead."
+)
+
+
 def names() -> list[str]:
     """Names of all claims."""
     from policycheck.certify.claims import claims
@@ -20,6 +29,8 @@ def page(name: str, width: int) -> str:
     """The page of a claim; "" when there is none of that name."""
     from policycheck.certify.claims import NAMES, UnknownClaimError, find
 
+    if name.lower() == "state-known":
+        return f"state-known\n\n{_filled(_STATE, width)}\n"
     if name.lower() not in NAMES:
         return ""
     try:

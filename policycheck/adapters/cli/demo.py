@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import chdir
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import click
 from policycheck.adapters.cli import common, exitcode
 
 if TYPE_CHECKING:
+    from policycheck.report.certify import Certified
     from policycheck.simulate.metrics import Metrics
 
 JOB = "team-foundation/pretrain-32b"
@@ -31,7 +33,6 @@ NEXT = """Now on your own files (nothing leaves your machine):
 """
 MIX, DAY = "research", "1d"
 CLAIMS = ("guarantee-honoured", "burst-usable")  # those that say most in a second; certify tests all
-_TESTED = " ".join(f"--claim {name}" for name in CLAIMS)
 
 
 @click.command("demo")
@@ -56,10 +57,7 @@ def demo(color: str) -> int:
     _lint(clusters, "demo-good", color)
     common.emit(f"\n== A day on each: policycheck simulate demo-good --mix {MIX} --horizon {DAY}\n\n")
     _simulate(clusters, color)
-    common.emit("\n== What the teams were promised: policycheck certify demo-bad\n\n")
-    _certify(clusters, "demo-bad", color)
-    common.emit("\n== The same promises, and the repaired configuration: demo-good\n\n")
-    _certify(clusters, "demo-good", color)
+    _certify(clusters, color)
     common.emit(f"\n{NEXT}")
     return exitcode.OK
 
@@ -97,16 +95,30 @@ def _simulate(clusters: Path, color: str) -> None:
     common.emit(render_pair(before, after, ("demo-bad", "demo-good"), common.style_for(sys.stdout, color)))
 
 
-def _certify(clusters: Path, name: str, color: str) -> None:
+def _certify(clusters: Path, color: str) -> None:
+    """The promises held against both, in two processes where there are two."""
+    from policycheck.app.apart import done, processors
+    from policycheck.report.certify_brief import render_brief
+
+    names = ("demo-bad", "demo-good")
+    found = done([partial(_held, clusters, name) for name in names], processors())
+    heads = (
+        "What the teams were promised: policycheck certify demo-bad",
+        "The same promises, and the repaired configuration: demo-good",
+    )
+    for head, one in zip(heads, found, strict=True):
+        common.emit(f"\n== {head}\n\n{render_brief(one, common.style_for(sys.stdout, color))}")
+
+
+def _held(clusters: Path, name: str) -> Certified:
     from policycheck import app
     from policycheck.app.certify import Options, certify
     from policycheck.lint.settings import Settings
-    from policycheck.report.certify_brief import render_brief
 
     options = Options(claims=CLAIMS, scenarios=0, accepted=frozenset({"search"}))
     with chdir(clusters):
-        done, _ = certify(app.Sources(paths=(name,), read=common.reader()), Settings(), options)
-    common.emit("".join(render_brief(one, common.style_for(sys.stdout, color)) for one in done))
+        (one,), _ = certify(app.Sources(paths=(name,), read=common.reader()), Settings(), options)
+    return one
 
 
 def _day(clusters: Path, name: str) -> Metrics:
