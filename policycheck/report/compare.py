@@ -314,16 +314,21 @@ def _few(told: Sequence[str]) -> list[str]:
 
 def _cells(figure: Figure, name: str) -> str:
     cells = (name, value(figure, figure.old), value(figure, figure.new), change(figure), verdict(figure))
-    return "| " + " | ".join(escape(cell) for cell in cells) + " |"
+    return "| " + " | ".join(_number(cell) for cell in cells) + " |"
+
+
+def _number(text: str) -> str:
+    """Figures hold nothing that Markdown takes for markup but the sign of less than."""
+    return text.replace("<", "&lt;")
 
 
 def _team_row(team: TeamChange, one: Comparison) -> str:
     before, after = amounts(team.old, one.resource), amounts(team.new, one.resource)
-    cells = [team.queue, before if before == after else f"{before} → {after}"]
+    cells = [escape(team.queue), before if before == after else f"{before} → {after}"]
     for name in (P90.name, HONOURED.name, PREEMPTED.name):
         figure = next((f for f in team.figures if f.name == name), None)
-        cells.append(_short(figure))
-    return "| " + " | ".join(escape(cell) for cell in cells) + " |"
+        cells.append(_number(_short(figure)))
+    return "| " + " | ".join(cells) + " |"
 
 
 def _short(figure: Figure | None) -> str:

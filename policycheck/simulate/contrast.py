@@ -83,12 +83,14 @@ LINE = HEALTHY  # share of jobs preempted above which it hurts
 
 
 def paired(kind: Kind, olds: Sequence[Value], news: Sequence[Value], why: str = "") -> Figure:
-    """The figure of values by seed, in the same order on both sides."""
+    """The figure of values by seed, in the same order on both sides. Seeds for which a side has no value count
+    on neither, so that the difference is that of the means.
+    """
     both = [(old, new) for old, new in zip(olds, news, strict=True) if old is not None and new is not None]
-    old = _mean([v for v in olds if v is not None])
-    new = _mean([v for v in news if v is not None])
     if not both:
+        old, new = (_mean([v for v in values if v is not None]) for values in (olds, news))
         return Figure(*kind, old, new, why=why or "one side has nothing to measure")
+    old, new = _mean([before for before, _ in both]), _mean([after for _, after in both])
     differences = [after - before for before, after in both]
     middle, half = _interval(differences)
     if half is None:

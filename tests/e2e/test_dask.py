@@ -88,7 +88,7 @@ def test_a_cluster_computes_what_this_process_does(cluster):
 
 def test_a_worker_that_dies_is_made_up_for(cluster):
     two = cluster()
-    args = ("simulate", *PATHS, *RUNS, "--seeds", "6")
+    args = ("simulate", *PATHS, *RUNS, "--seeds", "20")
     alone = policycheck(*args)
     with subprocess.Popen(
         [sys.executable, "-m", "policycheck", *args, "--scheduler", two.address],
@@ -97,7 +97,7 @@ def test_a_worker_that_dies_is_made_up_for(cluster):
         text=True,
     ) as running:
         with pytest.raises(subprocess.TimeoutExpired):
-            running.wait(4)  # by then it is connected, and not done
+            running.wait(3)  # by then it is connected, and not done
         os.kill(int(two.pids[0]), signal.SIGKILL)
         out, err = running.communicate(timeout=100)
     assert running.returncode == 0, err

@@ -46,7 +46,7 @@ def test_one_seed_has_a_difference_and_no_interval():
 
 def test_seeds_without_a_value_on_one_side_make_no_pair():
     found = paired(P90, [10, None, 30], [11, 50, None])
-    assert (found.old, found.new) == (20, 30.5)
+    assert (found.old, found.new) == (10, 11)
     assert (found.difference, found.low) == (1, None)
 
 
