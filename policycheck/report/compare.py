@@ -3,7 +3,7 @@
 JSON (``render_json``), additions allowed, changes raise ``schemaVersion``::
 
     {"schemaVersion": 1, "scopes": [{"scope", "old": {"label", "target"}, "new": {...}, "resource", "seeds",
-      "horizon": s, "jobs", "source",
+      "horizon": s | null, "jobs", "source",
       "figures": [{"name", "unit", "old", "new", "difference", "low", "high", "clear": bool, "why"}],
       "teams": [{"queue", "old": {"nominal", "guarantee", "burst"} | null, "new": {...} | null,
                  "figures": [...]}],
@@ -55,7 +55,7 @@ def _scope(one: Comparison) -> dict[str, Any]:
         "new": {"label": one.new, "target": one.new_target},
         "resource": one.resource,
         "seeds": list(one.seeds),
-        "horizon": one.horizon / 1000,
+        "horizon": one.horizon / 1000 if one.horizon else None,
         "jobs": one.jobs,
         "source": one.source,
         "figures": [_figure(f) for f in one.figures],

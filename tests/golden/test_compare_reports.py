@@ -1,5 +1,7 @@
 """Whole reports of two configurations side by side and of many runs, on values written by hand."""
 
+from pathlib import Path
+
 import pytest
 
 from policycheck.model.amount import UNLIMITED
@@ -93,3 +95,8 @@ REPORTS = {
 @pytest.mark.parametrize("name", REPORTS)
 def test_whole_report(name, golden_simulate):
     golden_simulate(name, REPORTS[name]())
+
+
+def test_the_page_shows_the_report_as_it_is():
+    page = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
+    assert compare.render_markdown([comparison()]) in page
