@@ -269,8 +269,14 @@ class Course:
         live.phase = STOPPING
         live.ticket += 1
         live.ended_by, live.cause, live.stopped_by = ended_by, cause, by
-        self._due(now + max(1, self.delays.grace), SETTLE, live)
+        self._due(now + self._gone(live, taken=bool(by)), SETTLE, live)
         self.tell(now, "evicted", live.job.id, cause or ended_by)
+
+    def _gone(self, live: Live, *, taken: bool) -> int:
+        """How long it takes until the pods are gone; longer each time that somebody takes the job's place."""
+        live.taken += taken
+        tired = min(1 << min(live.taken - 1, 60), self.delays.tired) if taken else 0
+        return max(1, self.delays.grace, tired)
 
     def settle(self, stopped: Sequence[Live], now: int) -> None:
         """Pods are gone: quota is free, and the jobs wait again or are given up."""

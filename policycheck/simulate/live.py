@@ -49,6 +49,7 @@ class Live:
         "spread",
         "stays",
         "stopped_by",
+        "taken",
         "ticket",
         "unplaced",
         "used",
@@ -65,6 +66,7 @@ class Live:
         self.saved = 0
         self.spent = 0  # of the maximum execution time, in stays before this one
         self.limit = job.limit or entry.limit
+        self.taken = 0  # times that others took its place
         self.before = 0  # stays that ended in an eviction
         self.finished = -1
         self.stays: list[Stay] = []

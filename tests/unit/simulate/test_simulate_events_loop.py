@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policycheck.simulate.events import NEVER, Entry, Patience, QueueFacts, World
+from policycheck.simulate.draw import stream
+from policycheck.simulate.events import NEVER, Delays, Entry, Patience, QueueFacts, World
 from policycheck.simulate.job import Arrivals
 from policycheck.simulate.run import run
 from policycheck.simulate.scheduler import (
@@ -23,7 +24,7 @@ from policycheck.simulate.timeline import FINISHED
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from engine_world import job, life
+from engine_world import job, life, play, queue
 
 
 class Quarrel:
@@ -136,3 +137,32 @@ def test_a_million_waiting_milliseconds_cost_nothing():
     made = run(World(system), Arrivals(jobs))
     assert made.cycles <= 100
     assert made.end == 49 * 10**6 + 10
+
+
+def test_who_is_preempted_again_and_again_goes_ever_more_slowly():
+    low = job("low", "a", 0, 10**6, 8)
+    high = [job(f"h{n:02d}", "a", 1_000 * n, 100, 8, priority=9) for n in range(1, 13)]
+    made = play([queue("a", 8, within="LowerPriority")], [low, *high], delays=Delays(tired=64))
+    taken = [s for s in life(made, "low").stays if s.ended_by == "Preempted"]
+    assert [s.ended % 1_000 for s in taken] == [1, 2, 4, 8, 16, 32, 64, 64, 64, 64, 64, 64]
+
+
+def test_a_cluster_that_would_never_come_to_rest_is_simulated_in_bounded_time():
+    """Small jobs reclaim from large ones that borrow, and these from one another: all would stay so for ever."""
+    draw = stream(18, "unrest")
+    queues = [queue(f"q{n}", 10, "co", within="LowerPriority", reclaim="Any") for n in range(10)]
+    jobs = [
+        job(
+            f"j{n:03d}",
+            f"q{n % 10}",
+            draw.below(60_000),
+            10**7,
+            (1, 1, 1, 2, 4, 8)[draw.below(6)],
+            priority=draw.below(3),
+        )
+        for n in range(400)
+    ]
+    made = play(queues, jobs, horizon=3_600_000)
+    assert made.loops
+    assert sum(one.requeues for one in made.lives) > 100
+    assert made.cycles < 2_000
