@@ -1,0 +1,74 @@
+"""The example: what teams were told holds in the repaired configuration, and does not in the one that looks fine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from policycheck.app import Sources
+from policycheck.app.apart import processors
+from policycheck.app.certify import Options, certify
+from policycheck.lint.settings import Settings
+from policycheck.source.files import Reader
+from policycheck.systems.kueue.case import run as replay
+
+CLUSTERS = Path(__file__).parents[3] / "fixtures/clusters"
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The verdicts of both, with few random scenarios."""
+    options = Options(scenarios=4, accepted=frozenset({"search"}), processes=processors())
+
+    def one(name):
+        (done,), _ = certify(Sources((str(CLUSTERS / name),), Reader()), Settings(), options)
+        return done
+
+    return {name: one(name) for name in ("demo-good", "demo-bad")}
+
+
+def failed(done):
+    return [v for v in done.verdicts if v.outcome == "FAILS" and v.required]
+
+
+def test_both_are_held_against_the_same_promises(found):
+    texts = [(CLUSTERS / name / "promises.yaml").read_text() for name in found]
+    assert texts[0] == texts[1]
+    assert {done.promises.digest for done in found.values()} == {found["demo-good"].promises.digest}
+
+
+def test_the_repaired_one_is_certified_and_nothing_in_it_is_derived(found):
+    done = found["demo-good"]
+    assert [
+        (v.claim, v.subject, v.headline) for v in done.verdicts if v.outcome in ("FAILS", "UNKNOWN")
+    ] == []
+    assert done.result.outcome == "CERTIFIED"
+    assert done.promises.derived == ()
+    assert [team.name for team in done.promises.teams if team.derived] == []
+
+
+def test_the_other_breaks_many_of_them_in_small_stories(found):
+    done = found["demo-bad"]
+    assert done.result.outcome == "REFUSED"
+    broken = failed(done)
+    small = [v for v in broken if v.counterexample is not None and v.counterexample.workloads <= 5]
+    assert len(small) >= 6
+    assert len({v.claim for v in small}) >= 4
+    assert {v.subject for v in broken} >= {"vision", "speech", "recsys", "research", "training"}
+
+
+def test_every_story_is_short_and_replays_to_the_same_end(found):
+    for verdict in failed(found["demo-bad"]):
+        told = verdict.counterexample
+        if told is None:
+            continue
+        assert 1 < len(told.timeline) <= 10, verdict.claim
+        if not told.case:
+            continue
+        answer = replay(json.loads(json.dumps(told.case)))
+        final = answer["final"]
+        assert sorted(name.partition("/")[2] for name in final["reserved"]) == told.end["reserved"]
+        pending = {n.partition("/")[2]: r for n, r in final["pending"].items()}
+        assert {n: pending[n] for n in told.end["pending"]} == told.end["pending"], verdict.claim
