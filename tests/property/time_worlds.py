@@ -115,7 +115,9 @@ def scenes(draw: Any, *, borrowing: bool = True, policies: bool = True, nodes: b
         failed = [draw(st.integers(0, 6_000)) for _ in range(draw(st.integers(0, 2)))]
         changes = tuple(NodeChange(at, "n0", n % 2 == 1) for n, at in enumerate(sorted(failed)))
     delays = Delays(grace=draw(st.sampled_from([0, 50])), unreachable=500)
-    return Scene(held, coming, configuration, machines, changes, delays, draw(st.sampled_from([0.0, 0.4, 20.0])))
+    return Scene(
+        held, coming, configuration, machines, changes, delays, draw(st.sampled_from([0.0, 0.4, 20.0]))
+    )
 
 
 def machine(name: str, gpus: int) -> Node:
