@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
-_MOST = 256  # tasks: each goes by one byte
+_WIDTH = 2
+_MOST = 2048  # tasks: their numbers fit into one page, which every pipe holds
 
 
 def processors() -> int:
@@ -35,7 +36,7 @@ def done(tasks: Sequence[Callable[[], Made]], processes: int) -> list[Made]:
 def _forked(tasks: Sequence[Callable[[], Made]], processes: int) -> dict[int, Made]:
     """What the processes gave back, by the number of the task."""
     numbers, fill = os.pipe()
-    os.write(fill, bytes(range(len(tasks))))
+    os.write(fill, b"".join(n.to_bytes(_WIDTH, "big") for n in range(len(tasks))))
     os.close(fill)
     children: list[tuple[int, int]] = []
     try:
@@ -65,8 +66,9 @@ def _work(tasks: Sequence[Callable[[], Any]], numbers: int, send: int) -> None:
     """The life of a process: the next number, its task, until there is none; then all results at once."""
     made: dict[int, Any] = {}
     try:
-        while number := os.read(numbers, 1):
-            made[number[0]] = tasks[number[0]]()
+        while taken := os.read(numbers, _WIDTH):  # a read of a few bytes that are there is not cut short
+            number = int.from_bytes(taken, "big")
+            made[number] = tasks[number]()
     except BaseException:  # noqa: BLE001, S110 - it is done again where it can be told
         pass
     with suppress(BaseException), os.fdopen(send, "wb") as stream:

@@ -6,7 +6,7 @@ has queues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -15,7 +15,7 @@ from policycheck.app.gather import Sources, accounts, gather
 from policycheck.certify.certificate import Result, verdict_json
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.promise import Promises
-from policycheck.certify.verdict import PROOF, UNKNOWN, Verdict, outcome
+from policycheck.certify.verdict import NOT_APPLICABLE, PROOF, UNKNOWN, Verdict, outcome
 from policycheck.report.certify import Certified
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Watch = Callable[[str], None]  # told what is going on, for people who wait
 TIME_UP = "not tried: time was up"
 SCENARIOS, SEED = 50, 1
+_BY_TEAM = frozenset({"guarantee-honoured", "burst-usable", "gang-whole", "no-starvation"})
+_BY_CLASS = {"production-protected": "protected", "experiments-contained": "experiments"}
 _HEAVY = ("no-starvation", "slo", "guarantee-honoured", "experiments-contained")
 
 
@@ -162,6 +164,13 @@ def _settled(found: Found | None, arena: Arena) -> tuple[Promises, tuple[str, ..
 # -- testing ------------------------------------------------------------------------------------
 
 
+class _Task(NamedTuple):
+    """One claim about one subject; "" for all that it has."""
+
+    claim: Claim
+    subject: str
+
+
 def verdicts_of(
     prepared: Prepared, claims: Sequence[Claim], options: Options, watch: Watch = lambda _: None
 ) -> tuple[Verdict, ...]:
@@ -170,11 +179,32 @@ def verdicts_of(
 
     where = f" in {prepared.label}" if prepared.label else ""
     watch(f"testing {len(claims)} claims{where}" if len(claims) > 1 else f"testing{where}")
-    order = sorted(range(len(claims)), key=lambda n: (_weight(claims[n]), n))
-    found = done([partial(_verdicts, claims[n], prepared, options) for n in order], options.processes)
+    tasks = [_Task(claim, subject) for claim in claims for subject in _subjects(claim, prepared.promises)]
+    order = sorted(range(len(tasks)), key=lambda n: (_weight(tasks[n].claim), n))
+    found = done([partial(_verdicts, tasks[n], prepared, options) for n in order], options.processes)
     told = [verdicts for _, verdicts in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
     doubt = [] if prepared.doubt is None else [prepared.doubt]
-    return (*doubt, *(verdict for verdicts in told for verdict in verdicts))
+    return (*doubt, *_joined(verdict for verdicts in told for verdict in verdicts))
+
+
+def _subjects(claim: Claim, promises: Promises) -> tuple[str, ...]:
+    """What a claim can be tested for one by one."""
+    if claim.name in _BY_TEAM:
+        return tuple(team.name for team in promises.teams) or ("",)
+    if claim.name in _BY_CLASS:
+        return tuple(dict.fromkeys(getattr(promises.protection, _BY_CLASS[claim.name]))) or ("",)
+    return ("",)
+
+
+def _joined(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Without what a claim says where it has no subject, if it has one elsewhere; that once, if it has none."""
+    every = list(verdicts)
+    speaking = {v.claim for v in every if v.subject or v.outcome != NOT_APPLICABLE}
+    silent: dict[str, Verdict] = {}
+    for verdict in every:
+        if verdict.claim not in speaking:
+            silent.setdefault(verdict.claim, verdict)
+    return [v for v in every if (v.subject or v.outcome != NOT_APPLICABLE) or silent.get(v.claim) is v]
 
 
 def _weight(claim: Claim) -> int:
@@ -182,30 +212,31 @@ def _weight(claim: Claim) -> int:
     return _HEAVY.index(claim.name) if claim.name in _HEAVY else len(_HEAVY)
 
 
-def _verdicts(claim: Claim, prepared: Prepared, options: Options) -> list[Verdict]:
+def _verdicts(task: _Task, prepared: Prepared, options: Options) -> list[Verdict]:
     if options.late():
-        return [_untried(claim, prepared)]
+        return [_untried(task, prepared)]
     found: list[Verdict] = []
-    effort = Effort(options.scenarios, options.seed)
+    effort = Effort(options.scenarios, options.seed, task.subject)
     arena = cast("Arena", _Timed(prepared.arena, options.late))
     try:
-        found.extend(claim.test(arena, prepared.promises, effort))
+        found.extend(task.claim.test(arena, prepared.promises, effort))
     except _TimeUpError:
-        found.append(_untried(claim, prepared))
+        found.append(_untried(task, prepared))
     return found
 
 
-def _untried(claim: Claim, prepared: Prepared) -> Verdict:
+def _untried(task: _Task, prepared: Prepared) -> Verdict:
     from policycheck.certify.claims.common import required
 
+    name = task.claim.name
     return Verdict(
-        claim.name,
-        "",
+        name,
+        task.subject,
         prepared.label,
         UNKNOWN,
         PROOF,
         TIME_UP,
-        required=required(prepared.promises, claim.name),
+        required=required(prepared.promises, name),
     )
 
 

@@ -257,3 +257,19 @@ def test_what_is_said_can_be_digested(cluster):
     assert len(done.result.digest) == 64
     again, _ = certify(Sources((str(cluster.root),), Reader()), Settings(), Options(scenarios=2))
     assert again[0].result == done.result
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_one_by_one_gives_what_all_at_once_gives(cluster, written):
+    from policycheck.app.certify import chosen_claims, verdicts_of
+    from policycheck.certify.claim import Effort
+    from policycheck.source.files import Reader
+
+    if not written:
+        (cluster.root / "promises.yaml").unlink()
+    (one,), _ = prepare(Sources((str(cluster.root),), Reader()), Settings(), "")
+    options = Options(scenarios=3)
+    claims = chosen_claims(options)
+    whole = [v for claim in claims for v in claim.test(one.arena, one.promises, Effort(3, 1))]
+    assert list(verdicts_of(one, claims, options)) == whole
+    assert list(verdicts_of(one, claims, options._replace(processes=3))) == whole

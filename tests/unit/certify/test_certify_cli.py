@@ -206,6 +206,7 @@ def test_time_that_is_up_is_unknown_and_never_a_verdict(cluster, run):
     assert {(v["outcome"], v["headline"]) for v in done.json["verdicts"]} == {
         ("UNKNOWN", "not tried: time was up")
     }
+    assert {v["subject"] for v in done.json["verdicts"] if v["claim"] == "guarantee-honoured"} == {"a", "b"}
 
 
 def test_no_queue_is_no_input(cluster, run):
