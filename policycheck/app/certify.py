@@ -32,7 +32,6 @@ TIME_UP = "not tried: time was up"
 SCENARIOS, SEED = 50, 1
 _BY_TEAM = frozenset({"guarantee-honoured", "burst-usable", "gang-whole", "no-starvation"})
 _BY_CLASS = {"production-protected": "protected", "experiments-contained": "experiments"}
-_HEAVY = ("no-starvation", "slo", "guarantee-honoured", "experiments-contained")
 
 
 class Options(NamedTuple):
@@ -180,11 +179,9 @@ def verdicts_of(
     where = f" in {prepared.label}" if prepared.label else ""
     watch(f"testing {len(claims)} claims{where}" if len(claims) > 1 else f"testing{where}")
     tasks = [_Task(claim, subject) for claim in claims for subject in _subjects(claim, prepared.promises)]
-    order = sorted(range(len(tasks)), key=lambda n: (_weight(tasks[n].claim), n))
-    found = done([partial(_verdicts, tasks[n], prepared, options) for n in order], options.processes)
-    told = [verdicts for _, verdicts in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    found = done([partial(_verdicts, task, prepared, options) for task in tasks], options.processes)
     doubt = [] if prepared.doubt is None else [prepared.doubt]
-    return (*doubt, *_joined(verdict for verdicts in told for verdict in verdicts))
+    return (*doubt, *_joined(verdict for verdicts in found for verdict in verdicts))
 
 
 def _subjects(claim: Claim, promises: Promises) -> tuple[str, ...]:
@@ -205,11 +202,6 @@ def _joined(verdicts: Iterable[Verdict]) -> list[Verdict]:
         if verdict.claim not in speaking:
             silent.setdefault(verdict.claim, verdict)
     return [v for v in every if (v.subject or v.outcome != NOT_APPLICABLE) or silent.get(v.claim) is v]
-
-
-def _weight(claim: Claim) -> int:
-    """What takes longest comes first, so that processes end together."""
-    return _HEAVY.index(claim.name) if claim.name in _HEAVY else len(_HEAVY)
 
 
 def _verdicts(task: _Task, prepared: Prepared, options: Options) -> list[Verdict]:
