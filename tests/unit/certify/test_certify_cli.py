@@ -294,3 +294,14 @@ def test_claims_have_pages_and_are_listed(run):
     assert page.code == 0
     assert page.out.splitlines()[0] == "guarantee-honoured"
     assert "policycheck certify PATH --claim guarantee-honoured" in page.out
+
+
+@pytest.mark.parametrize(("password", "code"), [("secret", 0), ("wrong", 2)])
+def test_the_password_of_a_key_comes_from_the_environment(cluster, run, keys, monkeypatch, password, code):
+    monkeypatch.setenv("POLICYCHECK_KEY_PASSWORD", password)
+    done = run(*BARE, "--certificate", "c.json", "--sign", "locked.key")
+    assert done.code == code, done.err
+    assert password not in done.err + done.out
+    assert (keys / "c.json").exists() is (code == 0)
+    if not code:
+        assert run("verify", "c.json", "cluster", "--key", "locked.pub").code == 0
