@@ -213,7 +213,8 @@ class Course:
             self.admitter.ready(live.job.id, now)
             self.changed = self.changed or self.admitter.patience.timeout > 0
         self.tell(now, "ready", live.job.id, live.entry.queue)
-        self._due(now + live.left, FINISH, live)
+        if live.job.duration > 0:  # else it runs for ever
+            self._due(now + live.left, FINISH, live)
 
     def finish(self, live: Live, now: int) -> None:
         """The job is done."""

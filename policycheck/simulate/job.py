@@ -20,7 +20,7 @@ class Job(NamedTuple):
 
     ``id`` is namespace/name, unique in a scenario. ``queue`` is what the job names: a LocalQueue of its
     namespace; "" for one that goes round all queues. ``duration`` is the time that its pods have to run
-    in all; 0 or less never happens. ``checkpoint``: run time is kept in steps of so many ms when it is
+    in all; 0 is for ever, as services run. ``checkpoint``: run time is kept in steps of so many ms when it is
     evicted (0: all of it is lost). ``startup`` is from placement to all pods ready (0: at once);
     ``limit`` the maximum execution time (0: none). ``origin`` says where it is written.
     """

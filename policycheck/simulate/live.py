@@ -90,8 +90,8 @@ class Live:
 
     @property
     def left(self) -> int:
-        """Run time to go from the last checkpoint on; at least 1 ms."""
-        return max(1, self.job.duration) - self.saved
+        """Run time to go from the last checkpoint on; of a job that ends."""
+        return self.job.duration - self.saved
 
     def halt(self, now: int) -> None:
         """Work stops: what no checkpoint holds is lost."""
@@ -115,7 +115,7 @@ class Live:
 
     def done(self, now: int) -> None:
         """All work is done."""
-        self.saved = max(1, self.job.duration)
+        self.saved = self.job.duration
         self.mark = -1
         self.ended_by, self.finished = DONE, now
 

@@ -40,6 +40,13 @@ def test_a_job_starts_when_it_comes_and_ends_when_it_has_run():
     )
 
 
+def test_a_job_without_a_run_time_runs_for_ever_as_services_do():
+    made = play([queue("a", 8)], [job("x", "a", 0, 0, 6), job("y", "a", 100, 1_000, 6)], horizon=50_000)
+    assert (life(made, "x").state, life(made, "y").state) == (RUNNING, PENDING)
+    assert life(made, "x").stays[0].ended == -1
+    assert made.end == 50_000
+
+
 def test_who_does_not_fit_waits_for_who_runs():
     made = play([queue("a", 8)], [job("x", "a", 0, 1_000, 6), job("y", "a", 100, 1_000, 6)])
     assert life(made, "y").stays[0].admitted == 1_000
