@@ -21,6 +21,7 @@ from policycheck.systems.kueue.scheduler.assign import (
     Scan,
     SetResult,
 )
+from policycheck.systems.kueue.scheduler.bound import may_find
 from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.plan import Plan
@@ -194,6 +195,8 @@ class Nominator:
         world = self._scene.world
         preemption = contest.queue.config.preemption
         if preemption.within_cluster_queue == "Never" and preemption.reclaim_within_cohort == "Never":
+            return []
+        if trace is None and not may_find(contest, classical=world.fair is None):
             return []
         local_use = None if self._scene.ledger is None else self._local_use
         if world.fair is None:

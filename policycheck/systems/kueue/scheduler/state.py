@@ -19,6 +19,7 @@ from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
 
 if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.bound import Ranks
     from policycheck.systems.kueue.scheduler.topology import Traits
 
 AWAY, ACTIVE, PARKED, IN_FLIGHT = range(4)  # where a waiting workload is
@@ -131,6 +132,7 @@ class Queue:
         "order",
         "plans",
         "preemptor",
+        "ranks",
         "rules",
         "scanning",
         "signature",
@@ -164,6 +166,7 @@ class Queue:
         self.rules = rules
         self.signature = 0  # equal when the same workloads wait in the same places, scans as far
         self.version = 0  # of holders
+        self.ranks: tuple[int, Ranks | None] = (0, None)  # of what holders use, of that version
         self.frozen: tuple[int, tuple[Held, ...]] = (-1, ())  # holders of that version, for reasons
 
     def bare(self) -> Queue:
