@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from policycheck.certify.certificate import Certificate, Difference
-from policycheck.certify.verdict import FAILS, Verdict
+from policycheck.certify.verdict import FAILS, NOT_APPLICABLE, Verdict
 from policycheck.report.screen import Style, clean, hang, wrap
 
 SCHEMA_VERSION = 1
@@ -96,7 +96,9 @@ def _headline(found: Verified) -> str:
         return f"{found.outcome}: {many} reason{'s' * (many != 1)}; {what}"
     if not found.replayed:
         return f"{found.outcome}: signature and validity; nothing was tested again; {what}"
-    return f"{found.outcome}: all {len(held.result.verdicts)} verdicts come out the same; {what}"
+    # as a certificate counts them: what was not promised is no verdict that could hold
+    many = sum(one["outcome"] != NOT_APPLICABLE for one in held.result.verdicts)
+    return f"{found.outcome}: all {many} verdicts come out the same; {what}"
 
 
 def _section(head: str, found: Sequence[Difference], style: Style) -> list[str]:

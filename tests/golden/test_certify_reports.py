@@ -211,3 +211,10 @@ ANSWERS = {
 def test_verify(name, recorded):
     recorded(f"verify.{name}.txt", verified_text(ANSWERS[name], Style(), stories=name == "drift"))
     recorded(f"verify.{name}.json", verified_json(ANSWERS[name]))
+
+
+def test_what_was_not_promised_is_no_verdict_that_came_out_the_same():
+    result = CERTIFICATE.result
+    more = (*result.verdicts, {**result.verdicts[0], "outcome": "NOT_APPLICABLE"})
+    held = CERTIFICATE._replace(result=result._replace(verdicts=more))
+    assert "all 3 verdicts" in verified_text(ANSWERS["valid"]._replace(certificate=held), Style())

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from policycheck.adapters.cli import common
+from policycheck.adapters.cli.options import finite
 
 
 @click.command("certify")
@@ -24,6 +25,7 @@ from policycheck.adapters.cli import common
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
+    callback=finite,
     metavar="SECONDS",
     help="What is not reached by then is UNKNOWN.",
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from policycheck.adapters.cli import asking, common, exitcode, pooling
+from policycheck.adapters.cli.options import finite
 
 if TYPE_CHECKING:
     from policycheck.app.compare import Side
@@ -35,7 +36,10 @@ _MOST_SEEDS = 100
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first of them.")
 @click.option("--horizon", metavar="TIME", help="How long, as in 7d.")
 @click.option(
-    "--load", type=click.FloatRange(0, min_open=True), help="Of a mix: asked for over what there is."
+    "--load",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    help="Of a mix: asked for over what there is.",
 )
 @click.option("--usual", metavar="TIME", help="How long jobs of the manifests run that do not say it.")
 @click.option("--service-time", metavar="TIME", help="What one admission takes the scheduler, as in 20ms.")
@@ -62,9 +66,9 @@ def compare(old: str, new: str, **options: Any) -> int:
 
     quiet, verbose, output = options["quiet"], options["verbose"], options["output"]
     common.guard((output,), (options["trace"] or "", options["mix"] or ""))
-    horizon = simulating.period("--horizon", options["horizon"])
+    horizon = simulating.period("--horizon", options["horizon"], least=1)
     service = simulating.period("--service-time", options["service_time"])
-    usual = simulating.period("--usual", options["usual"])
+    usual = simulating.period("--usual", options["usual"], least=1)
     with Progress(quiet=quiet) as told, ExitStack() as stack, common.errors_of_use():
         from policycheck.app.arrivals import Offering, load_mix
         from policycheck.app.compare import compare as use_case

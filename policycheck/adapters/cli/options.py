@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, TypeVar
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """``value`` when it is a number one can count with. A range lets nan pass: it is neither below nor above
+    any bound, and what counts up to it never ends. Raises click.BadParameter.
+    """
+    if value is None or isfinite(value):
+        return value
+    raise click.BadParameter(f"{value} is no number to count with; write one as in 1.5")
 
 
 def input_options(command: Command) -> Command:

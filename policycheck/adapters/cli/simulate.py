@@ -10,6 +10,7 @@ import click
 
 from policycheck.adapters.cli import REPORT_TO, common, exitcode, pooling
 from policycheck.adapters.cli.common import emit, say
+from policycheck.adapters.cli.options import finite
 from policycheck.report.screen import clean
 
 
@@ -40,7 +41,10 @@ from policycheck.report.screen import clean
     "--horizon", metavar="TIME", help="How long, as in 7d; else as the jobs say, or until all are done."
 )
 @click.option(
-    "--load", type=click.FloatRange(0, min_open=True), help="Of a mix: asked for over what there is."
+    "--load",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    help="Of a mix: asked for over what there is.",
 )
 @click.option("--usual", metavar="TIME", help="How long jobs of PATH run that do not say it; 1h unless said.")
 @click.option(

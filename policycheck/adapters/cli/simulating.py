@@ -34,7 +34,7 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
         raise common.usage_error("--format csv is for many runs: say how many with --seeds")
     if pooling.pool(options).backend != "here" and not quiet:
         common.say("policycheck: one run is computed here; --seeds says how many there are to be\n")
-    horizon = period("--horizon", options["horizon"])
+    horizon = period("--horizon", options["horizon"], least=1)
     service = period("--service-time", options["service_time"])
     with Progress(quiet=quiet) as told:
         with common.errors_of_use():
@@ -51,7 +51,8 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
             from policycheck.app.simulate import Options
 
             trace, setting = recorded
-            seed, load, usual = options["seed"], options["load"] or 0.0, period("--usual", options["usual"])
+            seed, load = options["seed"], options["load"] or 0.0
+            usual = period("--usual", options["usual"], least=1)
             offering = Offering(mix, trace, setting, seed, horizon, load, options["manifests"], usual)
             how = Options(
                 seed=seed,
@@ -113,16 +114,21 @@ def recording(options: Mapping[str, Any], sources: Sources) -> tuple[Trace | Non
         return None
 
 
-def period(option: str, text: str | None) -> int:
-    """Milliseconds; 0 for what is not said. Raises click.UsageError."""
-    if not text:
+def period(option: str, text: str | None, *, least: int = 0) -> int:
+    """Milliseconds, ``least`` or more; 0 for what is not said, which a written 0 may not stand for when it is
+    no possible value. Raises click.UsageError.
+    """
+    if text is None:
         return 0
     from policycheck.simulate.period import PeriodError, parse
 
     try:
-        return parse(text)
+        found = parse(text)
     except PeriodError as error:
         raise common.usage_error(f"{option}: {error}") from error
+    if found < least:
+        raise common.usage_error(f"{option}: {text!r} is too short; write {least}ms or more, or leave it out")
+    return found
 
 
 def _check_extra() -> None:

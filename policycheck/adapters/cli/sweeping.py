@@ -33,7 +33,7 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
             from policycheck.app.sweep import sweep
 
             how = Options(
-                horizon=simulating.period("--horizon", options["horizon"]),
+                horizon=simulating.period("--horizon", options["horizon"], least=1),
                 service_time=simulating.period("--service-time", options["service_time"]),
                 placing=not options["no_nodes"],
             )
@@ -54,8 +54,8 @@ def _offered(sources: Sources, options: Mapping[str, Any]) -> list[Offered] | No
     from policycheck.app.arrivals import Offering
     from policycheck.app.sweep import Offered
 
-    horizon = simulating.period("--horizon", options["horizon"])
-    usual = simulating.period("--usual", options["usual"])
+    horizon = simulating.period("--horizon", options["horizon"], least=1)
+    usual = simulating.period("--usual", options["usual"], least=1)
     load = options["load"] or 0.0
     found = []
     for trace_name in options["trace"] or (None,):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from policycheck.adapters.cli import asking, common, exitcode
+from policycheck.adapters.cli.options import finite
 from policycheck.adapters.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
+    callback=finite,
     metavar="SECONDS",
     help="What is not tested again by then refuses it.",
 )

@@ -241,3 +241,32 @@ def test_names_of_users_stand_at_places_that_exist(folder, run):
         value = metrics
         for part in place.split("."):
             value = next(iter(value.values())) if part == "*" else value[part]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_load_that_is_no_number_is_refused_before_jobs_are_drawn_without_end(folder, run, command, value):
+    paths = [str(folder / "q.yaml")] * (2 if command == "compare" else 1)
+    ran = run(command, *paths, "--mix", "research", "--load", value)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{value} is no number to count with" in ran.err
+
+
+@pytest.mark.parametrize("command", ["certify", "verify"])
+def test_a_timeout_that_is_no_number_is_refused(folder, run, command):
+    ran = run(command, str(folder / "q.yaml"), str(folder / "q.yaml"), "--timeout", "nan")
+    assert (ran.code, ran.out) == (2, "")
+    assert "nan is no number to count with" in ran.err
+
+
+@pytest.mark.parametrize("option", ["--horizon", "--usual"])
+@pytest.mark.parametrize("more", [(), ("--seeds", "2")])
+def test_a_length_of_nothing_is_refused_and_does_not_stand_for_the_default(folder, run, option, more):
+    ran = run("simulate", str(folder / "jobs.yaml"), "--trace", str(folder / "t.csv"), option, "0", *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option}: '0' is too short" in ran.err
+
+
+def test_an_admission_may_take_no_time(folder, run):
+    ran = run("simulate", str(folder / "q.yaml"), "--trace", str(folder / "t.csv"), "--service-time", "0")
+    assert ran.code == 0
