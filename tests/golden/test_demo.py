@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from policycheck import data
 from policycheck.adapters.cli import main
 
 
@@ -38,3 +39,13 @@ def test_the_demo_leaves_nothing_behind(demo, tmp_path):
 
 def test_the_demo_as_recorded(demo, golden_command):
     golden_command("demo.txt", demo[1])
+
+
+def test_the_command_that_it_names_for_the_promises_gives_what_it_shows(demo, capsys, monkeypatch):
+    _, out, _ = demo
+    told = out.split("policycheck certify ", 1)[1].split("\n\n", 1)[0]
+    monkeypatch.chdir(data.root() / "fixtures" / "clusters")
+    main(["certify", *told.replace("\\\n", " ").split()])
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("REFUSED: ")
+    assert first in out.splitlines()

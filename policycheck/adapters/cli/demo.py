@@ -102,8 +102,10 @@ def _certify(clusters: Path, color: str) -> None:
 
     names = ("demo-bad", "demo-good")
     found = done([partial(_held, clusters, name) for name in names], processors())
+    chosen = " ".join(f"--claim {claim}" for claim in CLAIMS)
+    command = f"   policycheck certify demo-bad --budget 0 --accept search \\\n   {chosen}"
     heads = (
-        "What the teams were promised: policycheck certify demo-bad",
+        f"What the teams were promised, two claims of all that certify tests:\n{command}",
         "The same promises, and the repaired configuration: demo-good",
     )
     for head, one in zip(heads, found, strict=True):
