@@ -114,7 +114,7 @@ def queues_of(count: int, nominal: int, topology: str = "", nodes: Any = None) -
 
 def month(jobs: int) -> tuple[Any, Any]:
     """A month on 6,212 GPUs in 14 blocks of racks with 8 nodes: 12 teams, gangs of up to 128 GPUs that want
-    one rack or prefer it, run times of minutes to days, a little more work than there are GPUs.
+    one rack or prefer it, run times of minutes to days; 85 % of what the GPUs could do.
     """
     from policycheck.model.inventory import Accelerators, Inventory, Node, Range
     from policycheck.model.workload import PodSet, TopologyRequest
@@ -144,7 +144,7 @@ def month(jobs: int) -> tuple[Any, Any]:
     made = []
     for n in range(jobs):
         draw = stream(1, "month", n)
-        hours = math.exp(0.4 + 1.9 * draw.normal())
+        hours = math.exp(-0.24 + 1.9 * draw.normal())
         duration = max(60_000, min(round(hours * 3_600_000), 14 * 86_400_000))
         made.append(
             Job(
