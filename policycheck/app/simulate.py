@@ -110,8 +110,11 @@ def first_come(
     from policycheck.systems.core.scheduler.admitter import FirstComeAdmitter
     from policycheck.systems.core.scheduler.order import Priorities
     from policycheck.systems.kueue.drive.facts import principal
+    from policycheck.systems.kueue.drive.tolerating import tolerating
     from policycheck.systems.kueue.drive.world import NO_NODES, nodes
 
+    # Without the queue somebody else would have to let them onto tainted nodes.
+    arrivals = arrivals._replace(jobs=tolerating(opened.objects, arrivals.jobs))
     core = cluster.systems.get("core")
     classes = core.priority_classes.values() if isinstance(core, CoreState) else ()
     doors = {f"{ns}/{name}": q.cluster_queue for (ns, name), q in opened.objects.local_queues.items()}

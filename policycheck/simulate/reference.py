@@ -1,6 +1,6 @@
 """What free nodes are measured against: the pods that jobs are made of, and their commonest gang.
 
-Selectors and tolerations are those of the pods themselves: what a queue's flavor adds is not known here.
+Selectors and tolerations are those of the pods as they are handed in.
 """
 
 from __future__ import annotations

@@ -73,8 +73,10 @@ class Siege:
 
     def _nearly(self) -> Iterator[list[Ask]]:
         """For every shape: workloads that have all of the guarantee but that shape, one in each flavor, and
-        then the shape.
+        then the shape. A team whose jobs are promised holds no other ones.
         """
+        if self.team.shapes:
+            return
         for part in self.parts:
             for shape in part.shapes:
                 asks = sets_within([shape], part.within, part.queue)[:1]

@@ -17,6 +17,7 @@ from policycheck.systems.gpu.device import devices_of
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.drive.admitter import KueueAdmitter
 from policycheck.systems.kueue.drive.facts import check
+from policycheck.systems.kueue.drive.tolerating import tolerating
 from policycheck.systems.kueue.model import KueueObjects
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler.domains import HOSTNAME
@@ -50,7 +51,7 @@ def world(
         notes += _undecided(objects)
     if opening.nodes is not None and _chooses_all(objects) and not is_accelerator(admitter.resource):
         return World(admitter, notes=notes)
-    placer, pools = nodes(inventory.nodes, jobs)
+    placer, pools = nodes(inventory.nodes, tolerating(objects, jobs))
     return World(admitter, placer, pools, (*notes, *placer.notes))
 
 
