@@ -37,6 +37,8 @@ from policycheck.simulate.live import (
 from policycheck.simulate.scheduler import EVICTED, Decision, Grant
 from policycheck.simulate.timeline import Happening
 
+_SOON = 60  # times what the last eviction took
+
 
 class Course:
     """All jobs of one run."""
@@ -270,14 +272,16 @@ class Course:
         live.phase = STOPPING
         live.ticket += 1
         live.ended_by, live.cause, live.stopped_by = ended_by, cause, by
-        self._due(now + self._gone(live, taken=bool(by)), SETTLE, live)
+        self._due(now + self._gone(live, now, taken=bool(by)), SETTLE, live)
         self.tell(now, "evicted", live.job.id, cause or ended_by)
 
-    def _gone(self, live: Live, *, taken: bool) -> int:
-        """How long it takes until the pods are gone; longer each time that somebody takes the job's place."""
-        live.taken += taken
-        tired = min(1 << min(live.taken - 1, 60), self.delays.tired) if taken else 0
-        return max(1, self.delays.grace, tired)
+    def _gone(self, live: Live, now: int, *, taken: bool) -> int:
+        """How long it takes until the pods are gone: longer, when others took the job's place soon again."""
+        if not taken:
+            return max(1, self.delays.grace)
+        soon = now - live.reserved < _SOON * max(1, 1 << live.tired >> 1)
+        live.tired = min(live.tired + 1, 60) if soon else max(0, live.tired - 1)
+        return max(1, self.delays.grace, min(1 << live.tired >> 1, self.delays.tired))
 
     def settle(self, stopped: Sequence[Live], now: int) -> None:
         """Pods are gone: quota is free, and the jobs wait again or are given up."""

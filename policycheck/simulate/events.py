@@ -203,9 +203,10 @@ class Delays(NamedTuple):
 
     ``checks``: until a check agrees, by its name, else by its controller, else ``check`` (NEVER: as is usual
     for it). ``batch``: parked jobs return so long after quota was freed, all together. ``grace``: from
-    the decision to evict until the quota is free (at least 1). ``tired``: the nth time that a job is
-    preempted takes at least 2^(n-1) ms, and no more than this: those who take from one another for ever do
-    so ever more slowly, since a cycle takes a millisecond here and seconds in a cluster. ``unreachable``: from the loss of a node
+    the decision to evict until the quota is free (at least 1). ``tired``: a job
+    that is preempted again within 60 times what that took last time takes twice as long, up to this: who
+    takes from one another for ever does so ever more slowly, since a cycle takes a millisecond here and
+    seconds in a cluster. ``unreachable``: from the loss of a node
     until its pods are made anew elsewhere (300 s: what pods tolerate by default). ``pause``: after a state
     that repeats, until it is looked at again unless something else happens before; doubles each time.
     ``sample``: how broken up free nodes are is measured at most so often.

@@ -49,8 +49,8 @@ class Live:
         "spread",
         "stays",
         "stopped_by",
-        "taken",
         "ticket",
+        "tired",
         "unplaced",
         "used",
         "waiting",
@@ -66,7 +66,7 @@ class Live:
         self.saved = 0
         self.spent = 0  # of the maximum execution time, in stays before this one
         self.limit = job.limit or entry.limit
-        self.taken = 0  # times that others took its place
+        self.tired = 0  # how often others took its place soon after it had got it
         self.before = 0  # stays that ended in an eviction
         self.finished = -1
         self.stays: list[Stay] = []

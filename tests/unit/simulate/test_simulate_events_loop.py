@@ -139,12 +139,22 @@ def test_a_million_waiting_milliseconds_cost_nothing():
     assert made.end == 49 * 10**6 + 10
 
 
-def test_who_is_preempted_again_and_again_goes_ever_more_slowly():
-    low = job("low", "a", 0, 10**6, 8)
-    high = [job(f"h{n:02d}", "a", 1_000 * n, 100, 8, priority=9) for n in range(1, 13)]
-    made = play([queue("a", 8, within="LowerPriority")], [low, *high], delays=Delays(tired=64))
-    taken = [s for s in life(made, "low").stays if s.ended_by == "Preempted"]
-    assert [s.ended % 1_000 for s in taken] == [1, 2, 4, 8, 16, 32, 64, 64, 64, 64, 64, 64]
+def taken_after(gap, **more):
+    """How long it takes to stop a job that is preempted every ``gap`` ms."""
+    low = job("low", "a", 0, 10**9, 8)
+    high = [job(f"h{n:02d}", "a", 1_000 + gap * n, 1, 8, priority=9) for n in range(1, 13)]
+    made = play([queue("a", 8, within="LowerPriority")], [low, *high], horizon=10**6, **more)
+    ends = [s.ended for s in life(made, "low").stays if s.ended_by == "Preempted"]
+    return [end - h.submit for end, h in zip(ends, high, strict=False)]
+
+
+def test_who_is_preempted_again_at_once_goes_ever_more_slowly():
+    assert taken_after(20)[:6] == [1, 1, 2, 4, 8, 16]
+    assert taken_after(20, delays=Delays(tired=4))[:6] == [1, 1, 2, 4, 4, 4]
+
+
+def test_who_is_preempted_now_and_then_goes_at_once():
+    assert taken_after(5_000) == [1] * 12
 
 
 def test_a_cluster_that_would_never_come_to_rest_is_simulated_in_bounded_time():
