@@ -83,12 +83,20 @@ def simulate_cluster(
     are among the arrivals. Raises TargetError.
     """
     from policycheck.simulate.run import run
+    from policycheck.systems.core.kubelet import alignment
     from policycheck.systems.kueue.drive.world import world
     from policycheck.systems.kueue.opening import opening
 
     opened = opening(cluster, said)
     return run(
-        world(opened, cluster.inventory, arrivals.jobs, placing=options.placing, delays=options.delays),
+        world(
+            opened,
+            cluster.inventory,
+            arrivals.jobs,
+            placing=options.placing,
+            delays=options.delays,
+            told=alignment(cluster),
+        ),
         arrivals,
         seed=options.seed,
         horizon=options.horizon,
@@ -106,9 +114,11 @@ def first_come(
     they would have gone to.
     """
     from policycheck.simulate.run import run
+    from policycheck.systems.core.kubelet import alignment
     from policycheck.systems.core.link import CoreState
     from policycheck.systems.core.scheduler.admitter import FirstComeAdmitter
     from policycheck.systems.core.scheduler.order import Priorities
+    from policycheck.systems.gpu import aligned
     from policycheck.systems.kueue.drive.facts import principal
     from policycheck.systems.kueue.drive.tolerating import tolerating
     from policycheck.systems.kueue.drive.world import NO_NODES, nodes
@@ -118,7 +128,8 @@ def first_come(
     core = cluster.systems.get("core")
     classes = core.priority_classes.values() if isinstance(core, CoreState) else ()
     doors = {f"{ns}/{name}": q.cluster_queue for (ns, name), q in opened.objects.local_queues.items()}
-    placer, pools = nodes(cluster.inventory.nodes, arrivals.jobs)
+    told = alignment(cluster)
+    placer, pools = nodes(cluster.inventory.nodes, arrivals.jobs, told)
     admitter = FirstComeAdmitter(
         placer,
         principal(opened.objects),
@@ -127,7 +138,8 @@ def first_come(
         priorities=Priorities(classes),
         preempting=True,
     )
-    notes = placer.notes if cluster.inventory.known else (NO_NODES,)
+    notes = (*placer.notes, *aligned.notes(told, cluster.inventory.nodes))
+    notes = notes if cluster.inventory.known else (NO_NODES,)
     return run(
         World(admitter, placer, pools, notes),
         arrivals,

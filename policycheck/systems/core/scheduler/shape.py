@@ -110,5 +110,6 @@ def _load(
     running = sum(not c.init or c.sidecar for c in spec.containers)
     shadows = beside(spec.requests, running)
     units = {r: n for r, n in amounts.items() if ground.is_offered(r)}
-    ask = DeviceAsk(units, milli, models) if units else None
+    # On one NUMA node: cards have one only where a kubelet insists (systems.gpu.aligned).
+    ask = DeviceAsk(units, milli, models, aligned=True) if units else None
     return ground.load(amounts, ask, shadows)
