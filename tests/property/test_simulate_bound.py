@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 
 from policycheck.systems.kueue.case import run
-from policycheck.systems.kueue.scheduler import cycle, nominate
+from policycheck.systems.kueue.scheduler import nominate
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
@@ -40,18 +40,3 @@ def test_time_is_the_same_without_bounds(scene):
         return repr(made._replace(nominations=0))
 
     assert play() == without_bounds(play)
-
-
-@given(scenes())
-def test_heads_that_are_not_nominated_in_a_hurry_would_have_waited(scene):
-    def play():
-        made = scene.play(horizon=30_000, happenings=True)
-        return repr(made._replace(nominations=0))
-
-    before = play()
-    kept = cycle.has_room
-    cycle.has_room = lambda session, item, queue: True  # noqa: ARG005 - as it is called
-    try:
-        assert play() == before
-    finally:
-        cycle.has_room = kept

@@ -32,10 +32,10 @@ from policycheck.systems.kueue.drive.words import nowhere, sentence
 from policycheck.systems.kueue.drive.workload import NANOS, stamp, workload
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler import life
-from policycheck.systems.kueue.scheduler.explain import Asked, capture, survey
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
 
+Alike = tuple[str, int, int]  # queue, shape, priority
 _TURNS = {life.ADMITTED: STARTS, life.EVICTED: LEAVES, life.DEACTIVATED: GIVES_UP}
 
 
@@ -53,12 +53,12 @@ class KueueAdmitter:
     def __init__(self, opening: Opening, resource: str = "", *, batch: int = 0) -> None:
         self._opening = opening
         self._session: Session = opening.session()
-        self._session.hurries = True
         self._zero = -(-opening.now // NANOS)  # in ms
         objects = opening.objects
         self.resource = resource or principal(objects)
         self.patience = patience(self._session)
         self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
+        self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
         self._taking: tuple[int, ...] = ()  # trees in which somebody was evicted last
         self._field = Field(self._session)
         self._batches = Batches(self._session, batch * NANOS) if batch > 0 else None
@@ -148,8 +148,11 @@ class KueueAdmitter:
         for decision in decisions:
             if decision.outcome == RESERVED:
                 reserved = True
-            elif decision.victims:
-                taking.add(session.homes[decision.workload])
+            else:
+                item = session.items[decision.workload]
+                self._last[decision.queue, item.shape.number, item.priority] = decision
+                if decision.victims:
+                    taking.add(session.homes[decision.workload])
         if taking:
             self._taking = tuple(sorted(taking))
         self._rest.after_cycle(changed=reserved or bool(taking))
@@ -244,7 +247,7 @@ class KueueAdmitter:
     # -- looking in ---------------------------------------------------------------------------------
 
     def explain(self, name: str) -> tuple[str, str]:
-        """Kueue's reason, and what stands in the way now."""
+        """Kueue's reason, and what stood in the way when the workload or one just like it was looked at."""
         session = self._session
         item = session.items.get(name)
         if item is None:
@@ -253,9 +256,10 @@ class KueueAdmitter:
         queue = item.queue
         if reason or queue is None:
             return reason, why
+        decision = self._last.get((queue.name, item.shape.number, item.priority))
         implied = queue.moved.get(queue.alike(item))
-        asked = Asked.of(item, queue, capture(session, queue.tree, survey(session)))
-        return item.reason or implied or "PendingEvaluation", sentence(queue, asked.explain(()))
+        reason = item.reason or implied or "PendingEvaluation"
+        return reason, "" if decision is None else sentence(session, decision)
 
     # -- times --------------------------------------------------------------------------------------
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from policycheck.model.amount import show
-from policycheck.simulate.scheduler import Explanation, FlavorTried
+from policycheck.simulate.scheduler import Decision, Explanation, FlavorTried
 from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.scheduler.session import Session
-from policycheck.systems.kueue.scheduler.state import Queue
 from policycheck.systems.kueue.why.reasons import nobody
 
 _PLACE = "no place on nodes"  # how the note begins that tells of topology
@@ -31,12 +30,15 @@ def nowhere(session: Session, workload: KueueWorkload) -> tuple[str, str]:
     return "", ""
 
 
-def sentence(queue: Queue, explanation: Explanation) -> str:
-    """What stands in the way: amounts, places, and why nobody makes room."""
+def sentence(session: Session, decision: Decision) -> str:
+    """What stood in the way when it was looked at last: amounts, places, and why nobody made room."""
+    explanation = decision.explain()
     parts = [_tried(one) for one in _last(explanation)]
     parts += [note for note in explanation.notes if note.startswith(_PLACE) or not any(parts)]
-    parts.append(nobody(queue, explanation))
-    return "; ".join(dict.fromkeys(part for part in parts if part))
+    queue = session.queues.get(decision.queue)
+    parts.append(nobody(queue, explanation) if queue is not None else "")
+    found = dict.fromkeys(part for part in parts if part)
+    return "; ".join(found) or decision.message
 
 
 def _last(explanation: Explanation) -> list[FlavorTried]:

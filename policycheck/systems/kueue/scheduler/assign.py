@@ -13,7 +13,7 @@ from typing import NamedTuple
 from policycheck.systems.kueue.model import TopologyAssignment
 from policycheck.systems.kueue.quota import Amounts, Tree
 from policycheck.systems.kueue.scheduler.land import Claim
-from policycheck.systems.kueue.scheduler.plan import FlavorPlan, GroupPlan, Need, Plan, Rules, SetsPlan
+from policycheck.systems.kueue.scheduler.plan import FlavorPlan, GroupPlan, Plan, Rules, SetsPlan
 
 NO_FIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
 MODES = ("NoFit", "Preempt", "Preempt", "Preempt", "Fit")  # as Kueue prints them
@@ -157,40 +157,12 @@ class Assigner:
 
         ``pinned`` confines each resource of a podset to one flavor, ``allowed`` all to some.
         """
-        plain = self.rules.heeds and self.attempts is None and not scan and pinned is None and allowed is None
-        if plain and plan.only is not None:
-            return self._single(plan, *plan.only)
         out = Assignment()
         progress: list[dict[str, int]] = []
         for sets in plan.sets:
             if not self._sets(plan, sets, out, progress, scan, pinned, allowed):
                 break
         self._conclude(out, progress)
-        return out
-
-    def _single(self, plan: Plan, flavor: FlavorPlan, need: Need) -> Assignment:
-        """The assignment where there is no choice; what the long way would give."""
-        sets, tree = plan.sets[0], self.tree
-        resource, cell, amount = need
-        mode, height, reason, _ = self._quota(cell, amount)
-        out = Assignment()
-        out.size = tree.size
-        if mode == NO_FIT:
-            out.mode, out.reason = NO_FIT, reason
-            groups = [(sets.groups[0].names, reason)]
-            out.sets.append(
-                SetResult(sets.members[0], plan.pods[0], {}, sets.wants[0], False, reason, groups)
-            )
-            return out
-        groups = [(sets.groups[0].names, "")]
-        chosen = {resource: Chosen(flavor.name, mode, height, cell, amount)}
-        clean = mode == FIT
-        out.mode, out.height = (FIT if clean else PREEMPT), height
-        out.sets.append(SetResult(sets.members[0], plan.pods[0], chosen, sets.wants[0], clean, "", groups))
-        out.usage[cell] = amount
-        out.amounts = ((cell, amount),)
-        if not clean:
-            out.columns = frozenset((cell // tree.size,))
         return out
 
     def _sets(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from policycheck.systems.kueue.scheduler.victims import Contest
 
 if TYPE_CHECKING:
-    from policycheck.systems.kueue.scheduler.session import Session
-    from policycheck.systems.kueue.scheduler.state import Item, Queue
+    from policycheck.systems.kueue.scheduler.state import Queue
 
 Ranks = dict[int, list[tuple[int, int]]]  # by cell: (priority, what holders up to it use), ascending
 
@@ -79,24 +78,3 @@ def _only_own(contest: Contest, own: list[int]) -> bool:
         tree.usage[cell] - mine + amount > tree.nominal[cell]
         for (cell, amount), mine in zip(contest.amounts, own, strict=True)
     )
-
-
-def has_room(session: Session, item: Item, queue: Queue) -> bool:
-    """False when the workload surely neither fits nor finds victims, nor holds anything back from others
-    while it waits. Only what can be told quickly: one amount in one flavor, without fair sharing.
-    """
-    shape = item.shape
-    if session.world.fair is not None or queue.config.preemption.reclaim_within_cohort != "Any":
-        return True
-    if shape.reducible or shape.allowed is not None:
-        return True
-    only = session.plan(queue, shape, tuple(s.pods for s in shape.sets)).only
-    if only is None:
-        return True
-    _, (_, cell, amount) = only
-    tree = session.trees[queue.tree]
-    if amount <= tree.free(cell):
-        return True
-    columns = frozenset((cell // tree.size,))
-    contest = Contest(item, queue, tree, session.members[queue.tree], ((cell, amount),), columns, session.now)
-    return may_find(contest, classical=True)

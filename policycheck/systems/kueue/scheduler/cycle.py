@@ -19,7 +19,6 @@ from policycheck.simulate.scheduler import (
     Explanation,
 )
 from policycheck.systems.kueue.model import Admission, PodSetAssignment
-from policycheck.systems.kueue.scheduler.bound import has_room
 from policycheck.systems.kueue.scheduler.entry import (
     FAILED,
     GENERIC,
@@ -96,7 +95,7 @@ class Cycle:
             evidence = capture(session, number, ground) if session.explaining else None
             found = by_tree[number] = []
             for item, queue in heads[number]:
-                why = self._refusal(item, queue) or self._hopeless(item, queue)
+                why = self._refusal(item, queue)
                 if why is None:
                     found.append(self._nominate(item, queue, nominator, evidence))
                 else:
@@ -133,18 +132,6 @@ class Cycle:
         if problem:
             return Refused(item, queue, "Misconfigured", problem, GENERIC)
         return None
-
-    def _hopeless(self, item: Item, queue: Queue) -> Refused | None:
-        """A head whose like had no room, and for which there is none still, by a look at sums alone: what a
-        nomination would come to, except for its reasons. None when it has to be nominated.
-        """
-        session = self._session
-        found = queue.failed.get(queue.alike(item)) if session.hurries else None
-        if found is None or item.scan is not None or item.reserved or item.workload.annotations:
-            return None
-        if has_room(session, item, queue):
-            return None
-        return Refused(item, queue, found[1], "", found[0])
 
     def _nominate(self, item: Item, queue: Queue, nominator: Nominator, evidence: Evidence | None) -> Entry:
         if item.scan_generation != queue.generation:
@@ -219,8 +206,6 @@ class Cycle:
         if entry.reason is not None:
             item.reason = entry.reason
         self._requeue(item, queue, entry.back, entry.reason or "")
-        if entry.back in (NO_FIT_AT_ALL, NO_VICTIMS) and not entry.message:
-            queue.failed[queue.alike(item)] = (entry.back, entry.reason or "")
         outcome = PREEMPTING if entry.back == PENDING_PREEMPTION and not entry.deferred else WAITING
         if entry.failed_node:
             outcome = EVICTED

@@ -48,7 +48,6 @@ def fork(session: Session) -> Session:
     other.tried = dict(session.tried)
     other.stamps = session.stamps.copy()
     other.due, other.failing = session.due.copy(), dict(session.failing)
-    other.hurries = session.hurries
     other.returning = None if session.returning is None else set(session.returning)
     other.unready, other.stalled = set(session.unready), session.stalled
     return other
@@ -83,7 +82,7 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
         setattr(other, name, getattr(queue, name))
     other.frozen = (-1, ())
     other.holders = {name: items[name] for name in queue.holders}
-    other.moved, other.failed = dict(queue.moved), dict(queue.failed)
+    other.moved = dict(queue.moved)
     other.scanning = {name: items[name] for name in queue.scanning if name in items}
     other.order = queue.order.copy()
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None

@@ -67,13 +67,10 @@ class SetsPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All podsets with ``pods`` pods each. ``only`` is the one flavor and amount that there is a choice of,
-    when there is but one podset that asks for one resource in a group of one flavor that is for it.
-    """
+    """All podsets with ``pods`` pods each."""
 
     pods: tuple[int, ...]
     sets: tuple[SetsPlan, ...]
-    only: tuple[FlavorPlan, Need] | None = None
 
 
 class Ground(NamedTuple):
@@ -118,16 +115,7 @@ def compile_plan(
                 break
         groups = tuple(_group(n, first, total, members, ground, refuse) for n, first in entered.items())
         sets.append(SetsPlan(members, groups, missing, wants))
-    return Plan(tuple(pods), tuple(sets), _only(sets))
-
-
-def _only(sets: Sequence[SetsPlan]) -> tuple[FlavorPlan, Need] | None:
-    if len(sets) != 1 or sets[0].missing or len(sets[0].members) != 1 or len(sets[0].groups) != 1:
-        return None
-    flavors = sets[0].groups[0].flavors
-    if len(flavors) != 1 or flavors[0].refusal or len(flavors[0].needs) != 1 or len(sets[0].wants[0]) != 1:
-        return None
-    return flavors[0], flavors[0].needs[0]
+    return Plan(tuple(pods), tuple(sets))
 
 
 def _wanted(total: dict[str, int], pods: int, ground: Ground) -> dict[str, int]:

@@ -81,7 +81,6 @@ class Session:
         self.stamps = [0] * len(self.trees)  # grows whenever what a tree decides on has changed
         self.due: list[Due] = []  # a heap of what happens by itself
         self.failing: dict[str, int] = {}  # nodes that are not Ready: when they count as failed
-        self.hurries = False  # heads that have no room still are not nominated: then nobody can ask why
         self.returning: set[int] | None = None  # trees whose parked workloads return when somebody says so
         self.unready: set[str] = set()  # hold quota without all pods running, when that blocks others
         self.stalled = False  # a cycle waits for them

@@ -120,7 +120,6 @@ class Queue:
         "by_local",
         "config",
         "covers",
-        "failed",
         "frozen",
         "generation",
         "holders",
@@ -163,7 +162,6 @@ class Queue:
         self.order: list[tuple[int, int, str, str, int, Key]] = []  # heads of kin, lazily
         self.waiting = 0  # active workloads
         self.moved: dict[tuple[int, int], str] = {}  # classes parked as a whole, with the reason
-        self.failed: dict[tuple[int, int], tuple[int, str]] = {}  # classes without room: how they went back
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
         self.plans: dict[tuple[int, tuple[int, ...]], Plan] = {}
         self.rules = rules
