@@ -125,7 +125,7 @@ class Cycle:
         if states & {"Retry", "Rejected"}:
             message = "The workload has failed admission checks"
             return Refused(item, queue, "PendingEvaluation", message, GENERIC)
-        if item.foreign if not item.reserved else not session.namespace_matches(queue, item):
+        if not session.namespace_matches(queue, item):
             message = "Workload namespace doesn't match ClusterQueue selector"
             return Refused(item, queue, "Misconfigured", message, MISMATCH)
         problem = violation(item.workload, session.world.limit_rules)

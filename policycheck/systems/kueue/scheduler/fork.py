@@ -87,7 +87,6 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     other.order = queue.order.copy()
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
     other.kin = {key: kin.copied(items) for key, kin in queue.kin.items()}
-    other.unsigned = {other.kin[kin.key] for kin in queue.unsigned}
     other.lying = {key: other.kin[key] for key in queue.lying}
     return other
 

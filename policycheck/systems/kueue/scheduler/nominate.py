@@ -67,8 +67,7 @@ class Nominator:
         self._scene = scene
         self._attempts = attempts
         self._trace = trace
-        # Of this workload: the victims that would make room for one amount alone, by (cell, amount).
-        self._victims: dict[tuple[int, int], list[Target]] = {}
+        self._barren: set[tuple[int, int]] = set()  # of this workload: (cell, amount) without victims
 
     def nominate(
         self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None, old: Item | None = None
@@ -78,7 +77,7 @@ class Nominator:
         ``old`` is the slice of the same job that ``item`` replaces.
         """
         placer = self._placer(item, queue, old)
-        self._victims.clear()
+        self._barren.clear()
         found = self._nominate(item, queue, scan, pinned, placer)
         if placer is not None:
             self._place_preempting(item, found, placer)
@@ -166,28 +165,25 @@ class Nominator:
         """The nomination when the assignment fits or victims are found for it."""
         if assignment.mode == FIT:
             return Nomination(assignment, [])
-        if assignment.mode != PREEMPT:
-            return None
-        known = self._known(assignment)
-        if known is not None and (not known or placer is None or not placer.asks(assignment)):
-            # A place on nodes could only make it harder.
-            return Nomination(assignment, known) if known else None
-        contest = self.contest(item, queue, tuple(assignment.usage.items()), assignment.columns)
-        if placer is not None:
-            asks = placer.asks(assignment)
-            contest = contest._replace(
-                land=placer.land,
-                place=(lambda: placer.find(asks).failure is None) if asks else None,
-            )
-        targets = self.targets(contest, self._trace)
-        return Nomination(assignment, targets) if targets else None
+        if assignment.mode == PREEMPT and not self._is_barren(assignment):
+            contest = self.contest(item, queue, tuple(assignment.usage.items()), assignment.columns)
+            if placer is not None:
+                asks = placer.asks(assignment)
+                contest = contest._replace(
+                    land=placer.land,
+                    place=(lambda: placer.find(asks).failure is None) if asks else None,
+                )
+            targets = self.targets(contest, self._trace)
+            if targets:
+                return Nomination(assignment, targets)
+        return None
 
-    def _known(self, assignment: Assignment) -> list[Target] | None:
-        """The victims, when all that the assignment asks for is one amount that was asked already."""
+    def _is_barren(self, assignment: Assignment) -> bool:
+        """Whether it is known already that nobody can make room: all is one amount, and that was asked.
+        A place on nodes could only make it harder.
+        """
         amounts = assignment.amounts
-        if len(amounts) != 1 or self._trace is not None:
-            return None
-        return self._victims.get(amounts[0])
+        return len(amounts) == 1 and amounts[0] in self._barren and self._trace is None
 
     def contest(self, item: Item, queue: Queue, amounts: Amounts, columns: frozenset[int]) -> Contest:
         """What ``item`` needs of the scene."""
@@ -226,8 +222,9 @@ class Nominator:
         def simulate(cell: int, amount: int) -> tuple[int, int]:
             """Mode and borrowing height once preemption has made room for one resource alone."""
             contest = self.contest(item, queue, ((cell, amount),), frozenset({cell // tree.size}))
-            targets = self._victims[cell, amount] = self.targets(contest)
+            targets = self.targets(contest)
             if not targets:
+                self._barren.add((cell, amount))
                 return NO_CANDIDATES, tree.reach(cell, amount)[0]
             for victim, _ in targets:
                 tree.remove_all(victim.amounts)

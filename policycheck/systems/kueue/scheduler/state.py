@@ -135,11 +135,10 @@ class Queue:
         "ranks",
         "rules",
         "scanning",
-        "signed",
+        "signature",
         "strict",
         "traits",
         "tree",
-        "unsigned",
         "version",
         "waiting",
     )
@@ -165,8 +164,7 @@ class Queue:
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
         self.plans: dict[tuple[int, tuple[int, ...]], Plan] = {}
         self.rules = rules
-        self.signed = 0  # the signature, but for what has changed in the unsigned
-        self.unsigned: set[Kin] = set()
+        self.signature = 0  # equal when the same workloads wait in the same places, scans as far
         self.version = 0  # of holders
         self.ranks: tuple[int, Ranks | None] = (0, None)  # of what holders use, of that version
         self.frozen: tuple[int, tuple[Held, ...]] = (-1, ())  # holders of that version, for reasons
@@ -203,17 +201,12 @@ class Queue:
             item.mark = hash((item.id, repr(item.scan)))
         entry = (item.time, item.uid, item.id, item.ticket, item)
         bag.add(item, entry)
-        self.unsigned.add(kin)
+        self._sign(kin)
         return entry
 
-    @property
-    def signature(self) -> int:
-        """Equal when the same workloads wait in the same places, scans as far."""
-        for kin in self.unsigned:
-            old, kin.sign = kin.sign, kin.signed()
-            self.signed ^= old ^ kin.sign
-        self.unsigned.clear()
-        return self.signed
+    def _sign(self, kin: Kin) -> None:
+        old, kin.sign = kin.sign, kin.signed()
+        self.signature ^= old ^ kin.sign
 
     def renew(self) -> None:
         """Other things can be had than before: flavor scans begin anew."""
@@ -226,7 +219,7 @@ class Queue:
                 item.scan = None
                 old, item.mark = item.mark, hash(item.id)
                 item.bag.mark ^= old ^ item.mark
-                self.unsigned.add(item.bag.kin)
+                self._sign(self._kin(item))
 
     def push(self, item: Item) -> None:
         """Put ``item`` among the active."""
@@ -260,7 +253,7 @@ class Queue:
             some = [kin for foreign in (False, True) if (kin := self.kin.get((*alike, "", foreign)))]
         for kin in some:
             self.waiting -= kin.exchange(to_active=False)
-            self.unsigned.add(kin)
+            self._sign(kin)
             if not kin.foreign:
                 self.lying[kin.key] = kin
 
@@ -268,11 +261,11 @@ class Queue:
         """Remove ``item`` from wherever it waits."""
         bag = item.bag
         if bag is not None:
-            kin = bag.kin
+            kin = self._kin(item)
             head = bag.heap[0]
             bag.remove(item)
             item.ticket += 1
-            self.unsigned.add(kin)
+            self._sign(kin)
             if bag.active:
                 self.waiting -= 1
                 if head[4] is item and not self.by_local:
@@ -291,7 +284,7 @@ class Queue:
                     kin.held.remove(entry[4])
                     self._put(entry[4], kin, kin.parked)
             self.waiting += kin.exchange(to_active=True)
-            self.unsigned.add(kin)
+            self._sign(kin)
             if not self.by_local:
                 self._announce(kin)
             if kin.held.size:
