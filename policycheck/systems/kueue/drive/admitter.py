@@ -86,9 +86,9 @@ class KueueAdmitter:
         """Submit jobs as Workloads."""
         session = self._session
         self._at(now)
-        self._rest.stir()
         made = [workload(job, number, self._stamp(job.submit)) for number, job in jobs]
         session.offer(made)
+        self._wake_for([one.id for one in made])
         return [self._entry(session.items[one.id]) for one in made]
 
     def _entry(self, item: Item) -> Entry:
@@ -142,20 +142,18 @@ class KueueAdmitter:
         session = self._session
         self._at(now)
         self._rest.before_cycle()
+        going = len(session.victims)
         decisions = session.cycle(session.now)
-        taking: set[int] = set()
-        reserved = False
+        homes = session.homes
         for decision in decisions:
-            if decision.outcome == RESERVED:
-                reserved = True
-            else:
+            if decision.outcome != RESERVED:
                 item = session.items[decision.workload]
                 self._last[decision.queue, item.shape.number, item.priority] = decision
-                if decision.victims:
-                    taking.add(session.homes[decision.workload])
+        taking = {homes[victim.id] for victim in session.victims[going:]}
+        given = {homes[d.workload] for d in decisions if d.outcome == RESERVED}
         if taking:
             self._taking = tuple(sorted(taking))
-        self._rest.after_cycle(changed=reserved or bool(taking))
+        self._rest.after_cycle(taking | given)
         return decisions
 
     def same(self) -> object:
@@ -185,7 +183,8 @@ class KueueAdmitter:
 
     def ready(self, name: str, now: int) -> None:
         """The condition PodsReady."""
-        self._rest.stir()
+        if self._session.blocks:
+            self._rest.wake(range(len(self._session.trees)))
         self._session.ready(name, self._nanos(now))
 
     def not_ready(self, name: str, now: int) -> list[Turn]:

@@ -15,43 +15,46 @@ from policycheck.systems.kueue.scheduler.state import Queue
 
 
 class Rest:
-    """The resting queues of a session, by the first tree of their group."""
+    """The resting queues of a session. Everything is kept by group: trees that share nodes, by the first."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._resting: dict[int, list[Queue]] = {}
-        self._states: set[object] = set()  # after cycles that changed nothing, since the last event
-
-    def stir(self) -> None:
-        """Something has happened."""
-        if self._states:
-            self._states.clear()
+        self._states: dict[int, set[object]] = {}  # after cycles that changed nothing, since the last event
 
     def wake(self, trees: Iterable[int]) -> None:
         """Something has happened in ``trees``: their queues are looked at again."""
-        self.stir()
-        if self._resting:
-            for tree in trees:
-                for queue in self._resting.pop(self._session.group[tree], ()):
-                    self._session.busy[queue.name] = queue
+        for tree in trees:
+            group = self._session.group[tree]
+            self._states.pop(group, None)
+            for queue in self._resting.pop(group, ()):
+                self._session.busy[queue.name] = queue
 
     def before_cycle(self) -> None:
-        """Who is looked at brings the rest of the tree."""
+        """Who is looked at brings the rest of the group."""
         if self._resting:
-            placing = [item.queue for item in self._session.second.values() if item.queue is not None]
-            self.wake([queue.tree for queue in (*self._session.busy.values(), *placing)])
+            session = self._session
+            placing = [item.queue for item in session.second.values() if item.queue is not None]
+            looked = {session.group[queue.tree] for queue in (*session.busy.values(), *placing)}
+            self.wake(looked & self._resting.keys())
 
-    def after_cycle(self, *, changed: bool) -> None:
-        """A cycle is over; whether anything was reserved or anybody evicted."""
-        if changed:
-            self.stir()
-            return
+    def after_cycle(self, trees: Iterable[int]) -> None:
+        """A cycle is over, in which something was reserved or evicted in ``trees`` and nowhere else."""
         session = self._session
-        state = tuple((name, queue.signature) for name, queue in session.busy.items() if queue.waiting)
-        if state not in self._states:
-            self._states.add(state)
-            return
+        groups: dict[int, list[Queue]] = {}
         for queue in session.busy.values():
             if queue.waiting:
-                self._resting.setdefault(session.group[queue.tree], []).append(queue)
-        session.busy.clear()
+                groups.setdefault(session.group[queue.tree], []).append(queue)
+        changed = {session.group[tree] for tree in trees}
+        for group, queues in groups.items():
+            if group in changed:
+                self._states.pop(group, None)
+                continue
+            state = tuple((queue.name, queue.signature) for queue in queues)
+            seen = self._states.setdefault(group, set())
+            if state not in seen:
+                seen.add(state)
+                continue
+            self._resting.setdefault(group, []).extend(queues)
+            for queue in queues:
+                del session.busy[queue.name]
