@@ -57,4 +57,5 @@ def only_new(result: LintResult, earlier: LintResult) -> LintResult:
     """``result`` without the findings that were there before; they are counted."""
     known = {finding.fingerprint for finding in earlier.findings}
     new = tuple(finding for finding in result.findings if finding.fingerprint not in known)
-    return result._replace(findings=new, known=len(result.findings) - len(new))
+    old = tuple(finding for finding in result.findings if finding.fingerprint in known)
+    return result._replace(findings=new, known=len(old), before=old)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from policycheck.model.origin import ObjectKey
 from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport, Span
+
+if TYPE_CHECKING:
+    from policycheck.lint.rule import Rule
+    from policycheck.source.edit import Change
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -17,6 +22,14 @@ class Place(NamedTuple):
     file: str
     span: Span
     label: str = ""
+
+
+class Replacement(NamedTuple):
+    """New text for a stretch of a file: what a fix comes to. Without a width it is put in."""
+
+    file: str
+    span: Span
+    text: str
 
 
 class Finding(NamedTuple):
@@ -36,6 +49,7 @@ class Finding(NamedTuple):
     related: tuple[Place, ...] = ()
     fingerprint: str = ""  # stable under moves in the file and renames of others
     fix: str | None = None  # "safe", "unsafe", "manual"
+    changes: tuple[Change, ...] = ()  # of the data as written; what the fix would make of them
 
     @property
     def order(self) -> tuple[str, str, int, int, str, str]:
@@ -90,4 +104,6 @@ class LintResult(NamedTuple):
     documents: int
     scopes: tuple[str, ...] = ()
     known: int = 0  # findings that were there before, and are left out
+    before: tuple[Finding, ...] = ()  # these, as they are now; sorted by Finding.order
+    ran: tuple[Rule, ...] = ()  # the chosen rules, sorted by id: what "no finding" speaks of
     notes: tuple[str, ...] = ()  # anything the user should know: an assumed version, a cut

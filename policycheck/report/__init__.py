@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import cast
 
-from policycheck.lint.finding import LintResult
+from policycheck.lint.finding import Finding, LintResult, Replacement
 from policycheck.record import NamedTuple
 from policycheck.report.screen import Style
 
@@ -25,6 +25,7 @@ class View(NamedTuple):
     style: Style = Style()
     next_steps: tuple[str, ...] = ()
     statistics: bool = False  # how often each rule fired, in place of the findings
+    replacements: Callable[[Finding], tuple[Replacement, ...]] = lambda _: ()  # the text of a finding's fix
 
 
 def render(name: str, result: LintResult, view: View) -> str:
