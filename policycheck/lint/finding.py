@@ -10,7 +10,6 @@ from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport, Span
 
 if TYPE_CHECKING:
-    from policycheck.lint.rule import Rule
     from policycheck.source.edit import Change
 
 SEVERITIES = ("error", "warning", "info")
@@ -105,5 +104,5 @@ class LintResult(NamedTuple):
     scopes: tuple[str, ...] = ()
     known: int = 0  # findings that were there before, and are left out
     before: tuple[Finding, ...] = ()  # these, as they are now; sorted by Finding.order
-    ran: tuple[Rule, ...] = ()  # the chosen rules, sorted by id: what "no finding" speaks of
+    ran: tuple[str, ...] = ()  # ids of the chosen rules, sorted: what "no finding" speaks of
     notes: tuple[str, ...] = ()  # anything the user should know: an assumed version, a cut

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from policycheck.lint.finding import Finding, LintResult, Replacement
+from policycheck.lint.rule import Rule
 from policycheck.record import NamedTuple
 from policycheck.report.screen import Style
 
@@ -25,6 +26,7 @@ class View(NamedTuple):
     style: Style = Style()
     next_steps: tuple[str, ...] = ()
     statistics: bool = False  # how often each rule fired, in place of the findings
+    rule: Callable[[str], Rule | None] = lambda _: None  # a rule of the rulebook by its id
     replacements: Callable[[Finding], tuple[Replacement, ...]] = lambda _: ()  # the text of a finding's fix
 
 
