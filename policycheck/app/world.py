@@ -1,0 +1,251 @@
+"""A cluster as it is right now: objects come and go one at a time, and what is known of it stays linked.
+
+Whoever watches (adapters.live) or reads files feeds it: ``replace_all`` after a list, ``put`` and ``drop`` for
+every event after that, ``heard`` for bookmarks. Whoever judges takes ``cluster``, which is frozen.
+
+Threads: every method may be called from any thread; each takes the lock for one object at a time, so that a
+relist of 50,000 objects in a worker thread keeps nobody waiting. No clock: seconds (of any monotonic clock, the
+same one always) are handed in as ``now``.
+
+Memory: Facts are kept, not objects. What no rule looks at (managed fields, the last applied text, most of
+status) is left out before reading, and texts that repeat are kept once.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from policycheck.model.cluster import Cluster, Entry, GroupKind, link, replace
+from policycheck.model.facts import Facts
+from policycheck.model.inventory import Inventory
+from policycheck.model.origin import DocumentId, ObjectKey, Origin
+from policycheck.record import NamedTuple
+from policycheck.systems import registry
+
+# What the world wants to be told of; a kind that the cluster does not serve is marked so with ``absent``.
+REQUIRED: tuple[GroupKind, ...] = (
+    ("", "Node"),
+    ("", "Namespace"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("kueue.x-k8s.io", "ClusterQueue"),
+    ("kueue.x-k8s.io", "Cohort"),
+    ("kueue.x-k8s.io", "LocalQueue"),
+    ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("kueue.x-k8s.io", "Topology"),
+    ("kueue.x-k8s.io", "AdmissionCheck"),
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+)
+# Of help, and not waited for: what runs and waits, and what shapes it.
+WELCOME: tuple[GroupKind, ...] = (
+    ("", "Pod"),
+    ("", "LimitRange"),
+    ("", "ResourceQuota"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("resource.k8s.io", "ResourceClaimTemplate"),
+    ("apps", "DaemonSet"),
+    ("kueue.x-k8s.io", "Workload"),
+    ("kueue.x-k8s.io", "ProvisioningRequestConfig"),
+    ("kueue.x-k8s.io", "MultiKueueConfig"),
+    ("kueue.x-k8s.io", "MultiKueueCluster"),
+    # The Configuration of the scheduler: the ConfigMaps of its own namespace are enough.
+    ("", "ConfigMap"),
+)
+_MOST_EDITS = 64  # beyond so many at once all is linked anew, which is then cheaper
+_NOTES = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Heard(NamedTuple):
+    """What is known of one watched kind. ``at`` is when its list, event or bookmark came last."""
+
+    version: str = ""  # resource version
+    at: float = 0.0
+    synced: bool = False  # a whole list was taken in
+    absent: bool = False  # the cluster does not serve it: synced, and empty
+
+
+class World:
+    """One cluster as it is. ``required`` are the kinds without which it is not ready."""
+
+    def __init__(
+        self,
+        scope: str = "",
+        *,
+        required: Iterable[GroupKind] = REQUIRED,
+        entries: Iterable[Entry] = (),
+        hardware: Inventory | None = None,
+    ) -> None:
+        self.scope = scope
+        self.required = tuple(required)
+        self._lock = threading.RLock()
+        self._hardware = hardware  # given beside the nodes in sight, as inventory files are
+        self._entries: dict[DocumentId, Entry] = {entry.origin.id: entry for entry in entries}
+        self._heard: dict[GroupKind, Heard] = {}
+        self._edits: dict[DocumentId, Entry | None] = {}  # since ``_linked`` was made
+        self._linked: Cluster | None = None
+        self._generation = 0
+
+    # -- what happens ---------------------------------------------------------------------------
+
+    def put(self, value: Mapping[str, Any], *, now: float = 0.0) -> None:
+        """An object as it is now, new or changed (ADDED, MODIFIED). The caller may go on using ``value``."""
+        entry = self.entry(value)
+        with self._lock:
+            self._set(entry.origin.id, entry)
+            self._note(entry.facts.key, _version(value), now)
+
+    def drop(
+        self, api_version: str, kind: str, namespace: str, name: str, *, version: str = "", now: float = 0.0
+    ) -> None:
+        """An object is gone (DELETED); nothing happens when it was not known."""
+        key = ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
+        with self._lock:
+            self._set(self.identity(key), None)
+            self._note(key, version, now)
+
+    def replace_all(
+        self, kind: GroupKind, values: Iterable[Mapping[str, Any]], *, version: str = "", now: float = 0.0
+    ) -> int:
+        """Exactly these objects of a kind exist (after a list, and after every relist); gives how many.
+
+        ``values`` may be a generator that fetches page after page. What it raises is handed on, and nothing is
+        dropped then: the state is as if those that came had been ``put``.
+        """
+        seen: set[DocumentId] = set()
+        for value in values:
+            entry = self.entry(value)
+            seen.add(entry.origin.id)
+            with self._lock:
+                self._set(entry.origin.id, entry)
+        with self._lock:
+            gone = [i for i in self._ids(kind) if i not in seen]
+            for identity in gone:
+                self._set(identity, None)
+            self._heard[kind] = Heard(version, now, synced=True)
+        return len(seen)
+
+    def heard(self, kind: GroupKind, *, version: str = "", now: float) -> None:
+        """The watch of a kind is alive (a bookmark, or a list that found nothing new)."""
+        with self._lock:
+            old = self._heard.get(kind, Heard())
+            self._heard[kind] = old._replace(version=version or old.version, at=now)
+
+    def absent(self, kind: GroupKind, *, now: float = 0.0) -> None:
+        """The cluster serves no such kind: there is none, and nothing to wait for."""
+        self.replace_all(kind, (), now=now)
+        with self._lock:
+            self._heard[kind] = self._heard[kind]._replace(absent=True)
+
+    # -- what is known --------------------------------------------------------------------------
+
+    def synced(self, kind: GroupKind) -> bool:
+        """Whether a whole list of the kind was taken in."""
+        return self._heard.get(kind, Heard()).synced
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every required kind is in sight."""
+        return not self.missing
+
+    @property
+    def missing(self) -> tuple[GroupKind, ...]:
+        """Required kinds of which no whole list came yet."""
+        return tuple(kind for kind in self.required if not self.synced(kind))
+
+    def staleness(self, now: float) -> Mapping[GroupKind, float]:
+        """Seconds since each synced kind was last heard of."""
+        with self._lock:
+            return {k: max(0.0, now - h.at) for k, h in self._heard.items() if h.synced and not h.absent}
+
+    def versions(self) -> Mapping[GroupKind, str]:
+        """The resource version from which to watch on, by kind."""
+        with self._lock:
+            return {kind: heard.version for kind, heard in self._heard.items()}
+
+    @property
+    def generation(self) -> int:
+        """Goes up with every change: equal numbers, equal clusters."""
+        return self._generation
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def cluster(self) -> Cluster:
+        """All of it, linked and frozen. What did not change since the last call is shared with that."""
+        with self._lock:
+            if self._linked is None or len(self._edits) > _MOST_EDITS:
+                self._linked = link(self.scope, self._entries.values(), registry.linkers(), is_named=True)
+            elif self._edits:
+                self._linked = replace(self._linked, self._edits)
+            self._edits = {}
+            return self._linked
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def identity(self, key: ObjectKey) -> DocumentId:
+        """The document that a live object counts as."""
+        return DocumentId(f"{self.scope}/{'/'.join(part for part in key if part)}")
+
+    def entry(self, value: Mapping[str, Any]) -> Entry:
+        """An object of the API as what is kept of it. Pure."""
+        facts = read(value)
+        return Entry(facts, Origin(self.identity(facts.key), 1, _digest(value)))
+
+    def _set(self, identity: DocumentId, entry: Entry | None) -> None:
+        old = self._entries.get(identity)
+        if entry is None:
+            if old is None:
+                return
+            del self._entries[identity]
+        elif old is not None and old.origin.digest == entry.origin.digest:
+            return
+        else:
+            self._entries[identity] = entry
+        self._edits[identity] = entry
+        self._generation += 1
+
+    def _ids(self, kind: GroupKind) -> list[DocumentId]:
+        return [i for i, e in self._entries.items() if (e.facts.key.group, e.facts.key.kind) == kind]
+
+    def _note(self, key: ObjectKey, version: str, now: float) -> None:
+        kind = (key.group, key.kind)
+        old = self._heard.get(kind, Heard())
+        self._heard[kind] = old._replace(version=version or old.version, at=max(old.at, now))
+
+
+def read(value: Mapping[str, Any]) -> Facts:
+    """Facts of an object of the API, without what no rule looks at."""
+    return registry.read(slim(value))
+
+
+def slim(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The object without what servers and clients note in it for themselves."""
+    made = dict(value)
+    meta = made.get("metadata")
+    if isinstance(meta, Mapping):
+        kept = {sys.intern(k): held for k, held in meta.items() if k not in ("managedFields", "selfLink")}
+        notes = kept.get("annotations")
+        if isinstance(notes, Mapping) and _NOTES in notes:
+            kept["annotations"] = {k: held for k, held in notes.items() if k != _NOTES}
+        made["metadata"] = kept
+    return made
+
+
+def _version(value: Mapping[str, Any]) -> str:
+    meta = value.get("metadata")
+    found = meta.get("resourceVersion") if isinstance(meta, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    """Equal for equal objects of one key: the server's own version where it gives one."""
+    meta = value.get("metadata")
+    if isinstance(meta, Mapping) and meta.get("uid") and meta.get("resourceVersion"):
+        return f"{meta['uid']}/{meta['resourceVersion']}"
+    from policycheck.source.yamldoc import digest
+
+    return digest(slim(value))
