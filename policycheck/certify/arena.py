@@ -222,8 +222,10 @@ class Arena(Protocol):
     def places(self, queue: str) -> bool:
         """Whether the system chooses the nodes of everything that is admitted through ``queue``."""
 
-    def spanned(self, grant: Grant) -> int:
-        """Over how many domains of the level above nodes a placement is spread; 0 when it is not placed."""
+    def spanned(self, grant: Grant, level: str = "") -> int:
+        """Over how many domains of ``level`` a placement is spread, a label of nodes; "" is the level above them. 0
+        when it is not placed.
+        """
 
     def tolerated(self, shape: Shape) -> Mapping[str, int]:
         """What usable nodes have of accelerators that pods of ``shape`` could run on through any flavor."""

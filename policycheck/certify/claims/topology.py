@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from policycheck.certify.arena import SUBMIT, Arena, Ask, Move, Scenario, Story
 from policycheck.certify.attack import attack, drawn, main_resource, mixes, rivals, size
@@ -12,6 +13,8 @@ from policycheck.certify.claims.common import MINE, Bench, declared, listed
 from policycheck.certify.claims.gang import gangs
 from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.verdict import FAILS, HOLDS, PROOF, SEARCH, UNKNOWN, Verdict
+from policycheck.model.workload import PodSet
+from policycheck.simulate.scheduler import Grant
 
 NAME = "topology-honoured"
 _SHARE = 5  # one of so many of a verdict's drawn scenarios is spent on each gang
@@ -46,6 +49,9 @@ def _topology(
         return barred
     arena = bench.arena
     premise = {"gangsOverSeveralNodes": len(several)}
+    too_wide = _too_wide(bench, team, several, premise)
+    if too_wide is not None:
+        return too_wide
     bare = [s.name for _, s in several if not _hints(s)]
     if bare:
         return bench.verdict(
@@ -66,22 +72,94 @@ def _topology(
             premise=premise,
             derived=team.derived,
         )
-    if all(_hints(s) == {"required"} for _, s in several):
+    if not all(_hints(s) == {"required"} for _, s in several):
+        return _spans(bench, team, several, premise, effort)
+    placed = sum(not arena.fits(q, s) for q, s in several)
+    if not placed:
+        why = "vacuous: every gang requires one domain, and none of them is ever admitted"
+        return bench.verdict(team.name, UNKNOWN, PROOF, why, premise=premise, derived=team.derived)
+    return bench.verdict(
+        team.name,
+        HOLDS,
+        PROOF,
+        "every gang requires one domain, and is admitted only with all its pods in one",
+        premise={**premise, "placedAlone": placed},
+        derived=team.derived,
+    )
+
+
+def _too_wide(
+    bench: Bench, team: TeamPromise, several: Sequence[tuple[str, Shape]], premise: dict[str, int]
+) -> Verdict | None:
+    """A job that requires a domain of which there is none so large: it would run, but for what it requires. Jobs
+    in sight count beside those that were promised: whoever submits them waits for ever.
+    """
+    arena = bench.arena
+    known = set(arena.queues())
+    seen = [(q, s) for q in team.queues if q in known for s in arena.shapes(q) if _nodes(arena, s) > 1]
+    for queue, shape in (*several, *seen):
+        levels = sorted({_level(spec) for spec in shape.pod_sets if _mode(spec) == "required"})
+        free = shape._replace(pod_sets=tuple(spec._replace(topology=None) for spec in shape.pod_sets))
+        if not levels or not arena.fits(queue, shape) or arena.fits(queue, free):
+            continue
+        resource = main_resource(shape, arena.accelerators)
+        headline = (
+            f"{shape.name} requires one {listed(levels)} for {size(shape, resource)} {resource}, and none is so "
+            "large: it waits for ever"
+        )
+        ask = Ask(f"{MINE}1", queue, shape, shape.priority, shape.priority_class)
+
+        def waits(_: Scenario, story: Story, queue: str = queue) -> str:
+            reason = story.waiting.get(f"{MINE}1", "")
+            return f"{queue} waits for {MINE}1, and nobody else is there: {reason}" if reason else ""
+
+        scenario = Scenario((Move(1, SUBMIT, (ask,)),), cycles=5)
         return bench.verdict(
             team.name,
-            HOLDS,
+            FAILS,
             PROOF,
-            "every gang requires one domain, and is admitted only with all its pods in one",
+            headline,
             premise=premise,
+            counterexample=bench.counterexample(scenario, waits, f"{NAME} {team.name}"),
             derived=team.derived,
         )
-    return _spans(bench, team, several, premise, effort)
+    return None
+
+
+def _mode(spec: PodSet) -> str:
+    return spec.topology.mode if spec.topology is not None else ""
+
+
+def _level(spec: PodSet) -> str:
+    return spec.topology.level if spec.topology is not None else ""
 
 
 def _hints(shape: Shape) -> set[str]:
     return {
         spec.topology.mode for spec in shape.pod_sets if spec.topology is not None and spec.topology.mode
     } - {"unconstrained"}
+
+
+class Span(NamedTuple):
+    """So many domains of a level, a label of nodes; "" is the level above them."""
+
+    level: str
+    domains: int
+
+    def __str__(self) -> str:
+        word = self.level.rpartition("/")[2] or "domain"
+        return f"{self.domains} {word}{'s' * (self.domains != 1)}"
+
+
+def _span(arena: Arena, grant: Grant, shape: Shape) -> Span:
+    """How far a gang is spread at the levels that it names: podsets that name the same one together."""
+    named = {spec.name: _level(spec) for spec in shape.pod_sets}
+    levels = sorted(set(named.values()) - {""}) or [""]
+    found = []
+    for level in levels:
+        sets = tuple(s for s in grant.sets if named.get(s.name, "") == level)
+        found.append(Span(level, arena.spanned(grant._replace(sets=sets), level)))
+    return max(found, key=lambda one: one.domains)
 
 
 def _spans(
@@ -103,13 +181,15 @@ def _spans(
             derived=team.derived,
         )
     who = rivals(arena, team.queues, declared(bench.promises))
-    tried, worst = 0, 0
+    tried, widest = 0, Span("", 0)
 
-    def breaks(_: Scenario, story: Story) -> str:
-        spanned = {n: arena.spanned(g) for n, g in story.holding.items() if n.startswith(MINE)}
-        wide = {n: d for n, d in spanned.items() if d > most}
-        name = min(wide, default="")
-        return f"{name} spans {wide[name]} domains, and at most {most} are promised" if wide else ""
+    def breaks(scenario: Scenario, story: Story) -> str:
+        shapes = {ask.name: ask.shape for ask in scenario.asks if ask.name.startswith(MINE)}
+        for name in sorted(shapes.keys() & story.holding.keys()):
+            span = _span(arena, story.holding[name], shapes[name])
+            if span.domains > most:
+                return f"{name} spans {span}, and at most {most} {'is' if most == 1 else 'are'} promised"
+        return ""
 
     for queue, shape in several:
         asks = [Ask(f"{MINE}1", queue, shape, shape.priority, shape.priority_class)]
@@ -122,7 +202,8 @@ def _spans(
             story = arena.play(scenario)
             if f"{MINE}1" in story.holding:
                 tried += 1
-                worst = max(worst, arena.spanned(story.holding[f"{MINE}1"]))
+                span = _span(arena, story.holding[f"{MINE}1"], shape)
+                widest = max(widest, span, key=lambda one: one.domains)
             if breaks(scenario, story):
                 return bench.verdict(
                     team.name,
@@ -146,9 +227,9 @@ def _spans(
         team.name,
         HOLDS,
         SEARCH,
-        f"in {tried} stories no gang spanned more than {worst} domains",
+        f"in {tried} stories no gang spanned more than {widest}",
         premise={**premise, "placed": tried},
-        evidence={"scenarios": tried, "seed": effort.seed, "mostDomains": worst},
+        evidence={"scenarios": tried, "seed": effort.seed, "mostDomains": widest.domains},
         derived=team.derived,
     )
 
@@ -159,11 +240,12 @@ CLAIM = Claim(
     test=test,
     promise="Jobs over several nodes carry a topology hint and span at most the promised number of domains.",
     means=(
-        "FAILS by proof when such a job says nothing of topology, or its queue's flavors place by none. HOLDS by "
-        "proof when all of them require a domain; by search when they prefer one and attacks never spread them "
-        "wider than promised."
+        "FAILS by proof when such a job says nothing of topology, its queue's flavors place by none, or it requires "
+        "a domain of which none is so large (jobs in sight count beside those that are promised). HOLDS by proof "
+        "when all of them require a domain and some can be placed; by search when they prefer one and attacks never "
+        "spread them over more domains than promised, of the level that each names."
     ),
-    premise="The team runs a gang that needs several nodes; for preferences, at least one was placed.",
+    premise="The team runs a gang that needs several nodes, and at least one was placed.",
     enforceable="A required domain is never left; a preferred one is left when it has no room.",
     remedy="Annotate the pod template with the required topology, and give the flavor a topologyName.",
 )

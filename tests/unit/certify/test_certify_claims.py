@@ -357,6 +357,51 @@ def test_gangs_over_several_nodes_say_where_they_belong():
     assert found(TOPOLOGY + nodes(4, racks=4), preferred, 1) == FAILS
 
 
+BLOCKS = TOPOLOGY.replace("{nodeLabel: rack}", "{nodeLabel: block}, {nodeLabel: rack}")
+
+
+def in_blocks(count: int, racks: int, blocks: int) -> str:
+    """Nodes in racks, and racks in blocks."""
+    text = nodes(count, racks=racks)
+    for rack in range(racks):
+        text = text.replace(f"rack: r{rack + 1},", f"rack: r{rack + 1}, block: b{rack * blocks // racks},")
+    return text
+
+
+def test_domains_are_counted_at_the_level_that_a_gang_names():
+    """Two nodes in two racks of one block: one block is spanned, and two racks."""
+
+    def found(level: str) -> Verdict:
+        gang = job("train", "a", 2, 8, template=f"kueue.x-k8s.io/podset-preferred-topology: {level}")
+        text = BLOCKS + in_blocks(4, 4, 2) + queue("a", 16) + queue("b", 16) + gang
+        return verdicts("topology-honoured", text, Promises((team("a", 16),), domains=1))["a"]
+
+    assert found("rack").outcome == FAILS
+    assert "spans 2 racks, and at most 1 is promised" in found("rack").headline
+    assert found("block").outcome == HOLDS
+    assert "more than 1 block" in found("block").headline
+
+
+def test_a_domain_that_is_required_has_to_be_there():
+    """A gang of three nodes in racks of two: without what it requires it would run."""
+    gang = job("train", "a", 3, 8, template="kueue.x-k8s.io/podset-required-topology: rack")
+    text = TOPOLOGY + nodes(4, racks=2) + queue("a", 24) + queue("b", 8) + gang
+    declared = verdicts("topology-honoured", text, Promises((team("a", 24),)))["a"]
+    assert (declared.outcome, declared.counterexample.workloads) == (FAILS, 1)
+    assert "requires one rack for 24 nvidia.com/gpu, and none is so large" in declared.headline
+    fine = shape("fine", 8, pods=2, topology=TopologyRequest("required", "rack"))
+    promised = Promises((team("a", 24, shapes=(fine,)),))
+    assert outcome("topology-honoured", text, promised) == FAILS  # somebody submits it all the same
+    assert outcome("topology-honoured", text.replace(gang, ""), promised) == HOLDS
+
+
+def test_gangs_that_are_never_admitted_hold_nothing():
+    gang = shape("huge", 8, pods=9, topology=TopologyRequest("required", "rack"))
+    promised = Promises((team("a", 24, shapes=(gang,)),))
+    text = TOPOLOGY + nodes(4, racks=2) + queue("a", 24) + queue("b", 8)
+    assert outcome("topology-honoured", text, promised) == UNKNOWN
+
+
 # -- waiting ------------------------------------------------------------------------------------------
 
 

@@ -45,23 +45,25 @@ def _takes(node: Node, spec: PodSet, flavor: ResourceFlavor) -> bool:
     return all(left is None or left >= spec.requests[r] for r, left in free.items())
 
 
-def spanned(grant: Grant, nodes: Iterable[Node], objects: KueueObjects) -> int:
-    """Domains over which the pods of a grant are spread, at the level above single nodes."""
+def spanned(grant: Grant, nodes: Iterable[Node], objects: KueueObjects, level: str = "") -> int:
+    """Domains over which the pods of a grant are spread, at ``level`` or ("") at the one above single nodes."""
     labels = {n.labels.get(_HOSTNAME, n.name): n.labels for n in nodes}
     places: set[tuple[str, ...]] = set()
     for one in grant.sets:
         if one.placement is None:
             continue
         levels, domains = one.placement
-        if levels != (_HOSTNAME,):
-            places |= {values for values, _ in domains}
-            continue
         known = [objects.flavors[f].topology for f in one.flavors.values() if f in objects.flavors]
         chain = next((objects.topologies[t].levels for t in known if t in objects.topologies), ())
-        above = chain[:-1]
+        wanted = chain[: chain.index(level) + 1] if level in chain else ()
+        if levels != (_HOSTNAME,):
+            end = len(wanted) if wanted and levels == chain else None
+            places |= {values[:end] for values, _ in domains}
+            continue
+        above = wanted or chain[:-1]
         for values, _ in domains:
             host = labels.get(values[-1], {})
-            places.add(tuple(host.get(level, "") for level in above) or values)
+            places.add(tuple(host.get(key, "") for key in above) or values)
     return len(places)
 
 

@@ -189,9 +189,9 @@ class KueueArena:
         known = self.opening.objects.flavors
         return bool(names) and all(name in known and known[name].topology for name in names)
 
-    def spanned(self, grant: Grant) -> int:
-        """Domains of the level above the hostname, or of the lowest level where that is not the hostname."""
-        return spanned(grant, self.inventory.nodes, self.opening.objects)
+    def spanned(self, grant: Grant, level: str = "") -> int:
+        """Domains of ``level``; of "" those of the level above the hostname, or of the lowest where that is none."""
+        return spanned(grant, self.inventory.nodes, self.opening.objects, level)
 
     def tolerated(self, shape: Shape) -> Mapping[str, int]:
         """Accelerators of nodes that some flavor leads to and the shape tolerates."""
