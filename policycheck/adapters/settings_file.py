@@ -12,7 +12,7 @@ from typing import Any
 
 from policycheck.digest import sha256
 from policycheck.lint import keep
-from policycheck.lint.settings import ClusterScope, PathIgnore, Settings
+from policycheck.lint.settings import ClusterScope, PathOverride, Settings
 from policycheck.lint.written import Problem, Written, WrittenError, read
 
 Name = str | os.PathLike[str]
@@ -169,7 +169,7 @@ def _settings(plain: Mapping[str, Any], folder: str, shown: str) -> Settings:
         name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
     }
     values["per_path"] = tuple(
-        PathIgnore(tuple(one["paths"]), tuple(one["ignore"]), one.get("reason", ""))
+        PathOverride(tuple(one["paths"]), tuple(one["ignore"]), one.get("reason", ""))
         for one in plain.get("per_path", ())
     )
     values["clusters"] = tuple(_cluster(one, folder) for one in plain.get("clusters", ()))

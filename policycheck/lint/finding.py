@@ -106,3 +106,4 @@ class LintResult(NamedTuple):
     before: tuple[Finding, ...] = ()  # these, as they are now; sorted by Finding.order
     ran: tuple[str, ...] = ()  # ids of the chosen rules, sorted: what "no finding" speaks of
     notes: tuple[str, ...] = ()  # anything the user should know: an assumed version, a cut
+    ending: tuple[Suppressed, ...] = ()  # of ``suppressed`` what comes back soon; first things first

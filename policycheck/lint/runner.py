@@ -14,7 +14,6 @@ from policycheck.lint.finding import (
     Place,
     RuleError,
     SkippedRule,
-    Suppressed,
     TargetUsed,
 )
 from policycheck.lint.hit import Hit
@@ -22,9 +21,9 @@ from policycheck.lint.message import MessageError, render
 from policycheck.lint.place import dotted, fingerprint, written_dotted
 from policycheck.lint.rule import Rule, Systems
 from policycheck.lint.rulebook import Rulebook
-from policycheck.lint.select import choose, complaints, ignored_in, params_of, severity_of
+from policycheck.lint.select import choose, complaints, params_of, severity_of
 from policycheck.lint.settings import Settings, Target
-from policycheck.lint.suppression import Suppression, apply
+from policycheck.lint.suppression import Suppression, apply, by_path, ending, reminder
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
 from policycheck.record import NamedTuple
@@ -87,19 +86,22 @@ def run(job: Job) -> LintResult:
             drafts.append(draft)
     findings = _finish(drafts, job)
     ran = _ran(chosen.rules, skipped, errors)
-    kept, ignored = _by_path(findings, job)
-    outcome = apply(kept, job.suppressions, ran, job.rulebook, job.settings, job.today)
+    elsewhere = by_path(findings, job.rulebook, job.settings, job.today)
+    outcome = apply(elsewhere.findings, job.suppressions, ran, job.rulebook, job.settings, job.today)
+    suppressed = sorted([*outcome.suppressed, *elsewhere.suppressed], key=lambda s: s.finding.order)
+    near = ending(suppressed, job.settings.suppressions, job.today)
     ids = {i for cluster in job.clusters for i, entry in cluster.entries.items() if entry.origin.reported}
     return LintResult(
         findings=tuple(sorted(outcome.findings, key=lambda finding: finding.order)),
-        suppressed=tuple(sorted([*outcome.suppressed, *ignored], key=lambda s: s.finding.order)),
+        suppressed=tuple(suppressed),
         skipped=tuple(_sorted_skips(skipped)),
         errors=tuple(sorted(set(errors), key=lambda e: (e.scope, e.rule, e.why))),
         files=(),
         targets=_targets(job),
         documents=len(ids),
         scopes=tuple(cluster.scope for cluster in job.clusters),
-        notes=chosen.notes,
+        notes=(*chosen.notes, *reminder(near, job.today)),
+        ending=near,
         ran=tuple(sorted(rule.id for rule in chosen.rules)),
     )
 
@@ -163,7 +165,7 @@ def _stamp(cluster: Cluster, raw: RawHit, job: Job) -> _Draft | RuleError:
     finding = Finding(
         rule=rule.id,
         name=rule.name,
-        severity=severity_of(rule, job.settings),
+        severity=severity_of(rule, job.settings, hit.id.file),
         confidence=rule.confidence,
         message=message,
         help=remedy,
@@ -208,24 +210,6 @@ def _finish(drafts: list[_Draft], job: Job) -> list[Finding]:
         mark = fingerprint(one.rule, one.object, draft.newest, apart, turn)
         findings[(*one.order, one.path)] = one._replace(fingerprint=mark)
     return list(findings.values())
-
-
-def _by_path(findings: list[Finding], job: Job) -> tuple[list[Finding], list[Suppressed]]:
-    """Findings apart from those that the settings ignore in their file."""
-    if not job.settings.per_path:
-        return findings, []
-    kept, ignored = [], []
-    for finding in findings:
-        rule = job.rulebook.find(finding.rule)
-        why = ignored_in(rule, finding.place.file, job.settings) if rule else None
-        if why is None:
-            kept.append(finding)
-        else:
-            place = Place(job.settings.file, Span(1, 1, 1, 1))
-            ignored.append(
-                Suppressed(finding, why or "ignored in these files by the settings", "", "", place)
-            )
-    return kept, ignored
 
 
 def _ran(rules: tuple[Rule, ...], skipped: list[SkippedRule], errors: list[RuleError]) -> frozenset[str]:

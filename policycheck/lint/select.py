@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 
 from policycheck.lint.finding import SEVERITIES
 from policycheck.lint.param import wrong_params
-from policycheck.lint.rule import PHASES, Rule
+from policycheck.lint.rule import OWN, PHASES, Rule
 from policycheck.lint.rulebook import Rulebook
-from policycheck.lint.settings import Settings
+from policycheck.lint.settings import PathOverride, Settings
 from policycheck.model.schema import suggest
 from policycheck.record import NamedTuple
 
 ALL = "all"
+DIGEST = "sha256:"
+_SHOWN = 8  # rules that a note names
 
 
 class Chosen(NamedTuple):
@@ -34,64 +37,96 @@ def matches(rule: Rule, selector: str) -> bool:
 def choose(rulebook: Rulebook, settings: Settings) -> Chosen:
     """The rules that ``settings`` ask for.
 
-    Rules in preview run when they are selected by id or name, or with ``preview``; deprecated ones
-    only when selected so. A phase takes in all phases before it.
+    A phase takes in all phases before it. Rules of later phases, in preview, or newer than the pin run
+    when they are selected by id or name; deprecated ones only then.
     """
-    last = PHASES.index(settings.phase) if settings.phase in PHASES else len(PHASES)
     rules = []
-    notes = []
-    later = 0
-    waiting: list[str] = []
+    heirs = []
+    left: dict[str, list[str]] = {"phase": [], "preview": [], "pin": []}
     for rule in rulebook.rules:
         named = any(word in (rule.id, rule.name) for word in settings.select)
         if settings.select and not any(matches(rule, word) for word in settings.select):
             continue
-        if any(matches(rule, word) for word in settings.ignore):
-            continue
-        if rule.status == "preview" and not (settings.preview or named):
-            waiting.append(rule.id)
+        if any(matches(rule, word) for word in settings.ignore) and not is_firm(rule, settings):
             continue
         if rule.status == "deprecated":
             if not named:
                 continue
             instead = f"; use {rule.replaced_by}" if rule.replaced_by else ""
-            notes.append(f"{rule.id} is deprecated{instead}")
-        if PHASES.index(rule.phase) > last and not named:
-            later += 1
-            continue
-        rules.append(rule)
-    if later:
+            heirs.append(f"{rule.id} is deprecated{instead}")
+        why = "" if named else _waits(rule, settings)
+        if why:
+            left[why].append(rule.id)
+        else:
+            rules.append(rule)
+    return Chosen(tuple(rules), (*heirs, *_left_out(left, settings)))
+
+
+def _waits(rule: Rule, settings: Settings) -> str:
+    """Why a rule that nobody named does not run: "pin", "preview" or "phase"; "" when it does."""
+    if is_newer(rule, settings.rulebook):
+        return "pin"
+    if rule.status == "preview" and not settings.preview:
+        return "preview"
+    last = PHASES.index(settings.phase) if settings.phase in PHASES else len(PHASES)
+    return "phase" if PHASES.index(rule.phase) > last else ""
+
+
+def _left_out(left: Mapping[str, list[str]], settings: Settings) -> Iterator[str]:
+    if later := len(left["phase"]):
         what = "rule of a later phase" if later == 1 else "rules of later phases"
-        notes.append(f"phase {settings.phase}: {later} {what} did not run")
-    if waiting:
+        yield f"phase {settings.phase}: {later} {what} did not run"
+    if waiting := left["preview"]:
         what = "a rule in preview" if len(waiting) == 1 else "rules in preview"
-        names = ", ".join(waiting[:8]) + (f" and {len(waiting) - 8} more" if len(waiting) > 8 else "")
-        notes.append(f"{what} did not run: {names}; select by id, or set preview: true in the settings")
-    return Chosen(tuple(rules), tuple(notes))
+        names = ", ".join(waiting[:_SHOWN])
+        names += f" and {len(waiting) - _SHOWN} more" if len(waiting) > _SHOWN else ""
+        yield f"{what} did not run: {names}; select by id, or set preview: true in the settings"
+    if newer := len(left["pin"]):
+        what = "rule is" if newer == 1 else "rules are"
+        yield (
+            f"the settings pin the rulebook to {settings.rulebook}: {newer:,} {what} newer and did not run; "
+            "raise the pin to have them"
+        )
+
+
+def is_newer(rule: Rule, pin: str) -> bool:
+    """Whether a pin of the rulebook to a version leaves ``rule`` out. A user's own rules are never."""
+    if not pin or pin.startswith(DIGEST) or rule.system == OWN:
+        return False
+    return _version(rule.since or "0") > _version(pin)
+
+
+def is_firm(rule: Rule, settings: Settings) -> bool:
+    """Whether the settings say that nothing may suppress ``rule``."""
+    return any(matches(rule, word) for word in settings.suppressions.never)
 
 
 def complaints(rulebook: Rulebook, settings: Settings) -> list[str]:
     """What in ``settings`` names no rule, no parameter, or no value that there is (exit code 2)."""
     wrong: list[str] = []
-    ignored = [word for ignore in settings.per_path for word in ignore.rules]
     for option, words in (
         ("select", settings.select),
         ("ignore", settings.ignore),
-        ("per-path", ignored),
+        (
+            "per-path",
+            [word for one in settings.per_path for word in (*one.ignore, *one.select, *one.severity)],
+        ),
         ("severity", settings.severity),
         ("params", settings.params),
+        ("suppressions.never", settings.suppressions.never),
     ):
         wrong.extend(_unknown(rulebook, option, words))
-    for name, severity in settings.severity.items():
-        if severity not in SEVERITIES:
-            wrong.append(f"severity of {name} is {severity!r}; allowed are {', '.join(SEVERITIES)}")
+    for given in (settings.severity, *(one.severity for one in settings.per_path)):
+        for name, severity in given.items():
+            if severity not in SEVERITIES:
+                wrong.append(f"severity of {name} is {severity!r}; allowed are {', '.join(SEVERITIES)}")
     for name, values in settings.params.items():
         rule = rulebook.find(name)
         if rule is not None:
             wrong.extend(f"params of {name}: {what}" for what in wrong_params(values, rule.params))
     if settings.phase and settings.phase not in PHASES:
         wrong.append(f"phase is {settings.phase!r}; allowed are {', '.join(PHASES)}")
-    return wrong
+    return [*wrong, *_against_firmness(rulebook, settings), *_pin(rulebook, settings.rulebook)]
 
 
 def _unknown(rulebook: Rulebook, option: str, words: Iterable[str]) -> list[str]:
@@ -105,9 +140,55 @@ def _unknown(rulebook: Rulebook, option: str, words: Iterable[str]) -> list[str]
     return wrong
 
 
-def severity_of(rule: Rule, settings: Settings) -> str:
-    """The severity of ``rule`` after the user's override."""
+def _against_firmness(rulebook: Rulebook, settings: Settings) -> Iterator[str]:
+    """Rules ignored by id or name that may not be. A wider selector leaves them out in silence."""
+    if not settings.suppressions.never:
+        return
+    listed = [("ignore", settings.ignore), *(("per-path", one.ignore) for one in settings.per_path)]
+    for option, words in listed:
+        for word in words:
+            rule = rulebook.find(word)
+            if rule is not None and is_firm(rule, settings):
+                yield f"{option}: {word} can not be ignored, suppressions.never names it; repair what it finds"
+
+
+def _pin(rulebook: Rulebook, pin: str) -> Iterator[str]:
+    from policycheck import __version__
+
+    if pin.startswith(DIGEST):
+        if not rulebook.digest.startswith(pin.removeprefix(DIGEST)):
+            yield (
+                f"rulebook: the settings pin {pin}, and the rules here are {DIGEST}{rulebook.digest}: other rules "
+                f"than those agreed on; install their version, or pin these (policycheck {__version__})"
+            )
+    elif pin and _version(pin)[:2] > _version(__version__)[:2]:
+        yield (
+            f"rulebook: the settings pin {pin}, and this is policycheck {__version__}, which has no rules of it: "
+            "install that version, or lower the pin"
+        )
+
+
+def _version(text: str) -> tuple[int, int, int]:
+    """``0.1`` as (0, 1, 0); what is no number counts as 0."""
+    parts = [int(part) if part.isdecimal() else 0 for part in text.split(".")[:3]]
+    major, minor, patch = (*parts, 0, 0)[:3]
+    return major, minor, patch
+
+
+def severity_of(rule: Rule, settings: Settings, file: str = "") -> str:
+    """The severity of ``rule`` in ``file`` after the user's overrides; of several paths the last counts."""
+    for override in reversed(settings.per_path) if file else ():
+        word = _closest(rule, override.severity)
+        if word is not None and _covers(override, file, settings):
+            return override.severity[word]
     return settings.severity.get(rule.id) or settings.severity.get(rule.name) or rule.severity
+
+
+def _closest(rule: Rule, words: Iterable[str]) -> str | None:
+    """Of the selectors that mean ``rule`` the one that means the fewest others."""
+    found = [word for word in words if matches(rule, word)]
+    order = (rule.id, rule.name)
+    return min(found, key=lambda w: (w not in order, w == ALL, w == rule.system, -len(w)), default=None)
 
 
 def params_of(rule: Rule, settings: Settings) -> Mapping[str, object]:
@@ -116,11 +197,29 @@ def params_of(rule: Rule, settings: Settings) -> Mapping[str, object]:
     return {name: given.get(name, param.default) for name, param in rule.params.items()}
 
 
-def ignored_in(rule: Rule, file: str, settings: Settings) -> str | None:
-    """The reason why findings of ``rule`` are not reported in ``file``; None when they are."""
-    for ignore in settings.per_path:
-        if any(fnmatch.fnmatchcase(file, glob) for glob in ignore.paths) and any(
-            matches(rule, word) for word in ignore.rules
-        ):
-            return ignore.reason
+def ignored_in(rule: Rule, file: str, settings: Settings, today: str = "") -> PathOverride | None:
+    """The override by which findings of ``rule`` are not reported in ``file``; None when they are.
+
+    ``today`` is an ISO date; without it nothing is at an end.
+    """
+    for override in settings.per_path:
+        if override.until and today and override.until < today:  # ISO dates sort as text
+            continue
+        left_out = any(matches(rule, word) for word in override.ignore)
+        if override.select and not left_out:
+            left_out = not any(matches(rule, word) for word in override.select)
+        if left_out and _covers(override, file, settings):
+            return None if is_firm(rule, settings) else override
     return None
+
+
+def _covers(override: PathOverride, file: str, settings: Settings) -> bool:
+    return any(fnmatch.fnmatchcase(name, glob) for name in _names(file, settings) for glob in override.paths)
+
+
+def _names(file: str, settings: Settings) -> Iterator[str]:
+    """A file as it was named, and as it is seen from the folder of the settings."""
+    yield file
+    folder = os.path.dirname(settings.file)  # noqa: PTH120 - of a name
+    if folder or os.path.isabs(file):  # noqa: PTH117 - as above
+        yield os.path.relpath(file, folder or ".").replace(os.sep, "/")

@@ -9,12 +9,30 @@ from typing import Any
 from policycheck.record import NamedTuple
 
 
-class PathIgnore(NamedTuple):
-    """Rules that are not reported in some files. Globs: ``*`` matches any characters, ``/`` too."""
+class PathOverride(NamedTuple):
+    """What is different in some files: rules that are not reported, or with another severity.
+
+    ``paths`` are globs (``*`` matches any characters, ``/`` too) of names as they were given, or as
+    they are seen from the folder of the settings file. With ``select`` all other rules are ignored
+    there. ``until`` is the last day on which ``ignore`` and ``select`` hold; "" is without end.
+    """
 
     paths: tuple[str, ...]
-    rules: tuple[str, ...]  # selectors; "all" for every rule
+    ignore: tuple[str, ...] = ()  # selectors; "all" for every rule
     reason: str = ""
+    select: tuple[str, ...] = ()
+    severity: Mapping[str, str] = {}  # by selector; the closest one counts
+    owner: str = ""
+    until: str = ""
+
+
+class Acceptance(NamedTuple):
+    """What is asked of suppressions (``suppressions`` in the settings); one that does not fit is refused."""
+
+    require: tuple[str, ...] = ()  # of reason, owner, until
+    max_days: int = 0  # from today to the end; 0 is without a bound
+    never: tuple[str, ...] = ()  # selectors of rules that nothing may suppress
+    remind_days: int = 14  # before an end it is said
 
 
 class ClusterScope(NamedTuple):
@@ -32,13 +50,15 @@ class Settings(NamedTuple):
 
     Selectors are rule ids, names, beginnings of ids (``KQ``, ``KQ1``), systems, or ``all``.
     ``fail_on`` is error, warning, info or never. ``preview`` runs rules in preview too.
+    ``rulebook`` pins the built-in rules: a version ("0.1"), of which later rules do not run, or
+    "sha256:" and a digest, which all rules together have to have.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, str] = {}
     params: Mapping[str, Mapping[str, Any]] = {}
-    per_path: tuple[PathIgnore, ...] = ()
+    per_path: tuple[PathOverride, ...] = ()
     phase: str = ""
     fail_on: str = "error"
     preview: bool = False
@@ -50,7 +70,10 @@ class Settings(NamedTuple):
     rules: tuple[str, ...] = ()  # folders of the user's own rules
     crds: tuple[str, ...] = ()
     baseline: str = ""
+    suppressions: Acceptance = Acceptance()
+    rulebook: str = ""
     file: str = ""  # the settings file; "" when there is none
+    extended: tuple[str, ...] = ()  # the files that it extends, farthest first
 
 
 class Target(NamedTuple):

@@ -1,26 +1,32 @@
 """Findings ignored on purpose: applied, accounted for, and themselves reported when they are idle.
 
-A suppression names its rules. Ones that are malformed, at an end, or that ignore nothing become
-findings of the rules for ``suppression-malformed``, ``suppression-expired`` and
-``suppression-unused``; these can not be suppressed.
+A suppression names its rules. Ones that are malformed, that the settings refuse (no reason, too long, a
+rule that nothing may suppress), at an end, or that ignore nothing become findings of the rules for
+``suppression-malformed``, ``-refused``, ``-expired`` and ``-unused``; these can not be suppressed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from policycheck.lint import day
 from policycheck.lint.finding import Finding, Place, Suppressed
 from policycheck.lint.message import MessageError, render
 from policycheck.lint.place import fingerprint
 from policycheck.lint.rule import Rule
 from policycheck.lint.rulebook import Rulebook
-from policycheck.lint.select import choose, severity_of
-from policycheck.lint.settings import Settings
+from policycheck.lint.select import choose, ignored_in, is_firm, severity_of
+from policycheck.lint.settings import Acceptance, PathOverride, Settings
 from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import suggest
 from policycheck.record import NamedTuple
+from policycheck.source.document import Span
 
 _LONGEST = 80  # characters of a rule's name
 _MOST_GUESSED = 50  # words for which the rule that may be meant is looked for: each takes 4 ms
+_SHOWN = 5  # suppressions that a note lists
 MALFORMED, EXPIRED, UNUSED = "suppression-malformed", "suppression-expired", "suppression-unused"
+REFUSED = "suppression-refused"
 
 
 class Suppression(NamedTuple):
@@ -75,10 +81,10 @@ def apply(
     """
     if not suppressions:
         return Applied(findings, [])
-    names = _Names(rulebook)
+    names = _Names(rulebook, settings)
     active: dict[tuple[str, str], list[Suppression]] = {}
     for one in suppressions:
-        if not _fault(one, names) and not _is_over(one, today):
+        if not _fault(one, names) and not _refusal(one, names, today) and not _is_over(one.until, today):
             for word in dict.fromkeys(one.rules):
                 active.setdefault((one.place.file, word), []).append(one)
     used: set[Suppression] = set()
@@ -110,20 +116,33 @@ def _complaint(
     fault = _fault(one, names)
     if fault:
         return MALFORMED, fault
-    if _is_over(one, today):
-        owner = f"; its owner is {one.owner}" if one.owner else ""
-        return EXPIRED, f"it held until {one.until} and ignores nothing any more{owner}"
+    refusal = _refusal(one, names, today)
+    if refusal:
+        return REFUSED, refusal
+    if _is_over(one.until, today):
+        return EXPIRED, _ended(one)
     ids = {names.ids[name] for name in one.rules}
     if not is_used and ids <= ran:
         return UNUSED, f"nothing is found here by {', '.join(one.rules)}; take it away"
     return "", ""
 
 
-class _Names:
-    """What rules are called: ids by id and name."""
+def _ended(one: Suppression) -> str:
+    owner = f"; its owner is {one.owner}" if one.owner else ""
+    return f"it held until {one.until} and ignores nothing any more{owner}"
 
-    def __init__(self, rulebook: Rulebook) -> None:
+
+class _Names:
+    """What rules are called (ids by id and name), and which of them nothing may suppress."""
+
+    def __init__(self, rulebook: Rulebook, settings: Settings) -> None:
         self.ids = {word: rule.id for rule in rulebook.rules for word in (rule.id, rule.name)}
+        self.asked = settings.suppressions
+        own = frozenset((MALFORMED, EXPIRED, UNUSED, REFUSED))
+        self.own = {rule.id for rule in rulebook.rules if own & set(rule.troubles)}
+        self.firm = (
+            {rule.id for rule in rulebook.rules if is_firm(rule, settings)} if self.asked.never else set()
+        )
         self._said: dict[str, str] = {}
 
     def unknown(self, name: str) -> str:
@@ -146,9 +165,93 @@ def _fault(one: Suppression, names: _Names) -> str:
     return "" if one.rules else "it names no rule; write ignore[RULE]: reason"
 
 
-def _is_over(one: Suppression, today: str) -> bool:
+def _refusal(one: Suppression, names: _Names, today: str) -> str:
+    """Why the settings refuse a suppression that can be read; "" when they do not."""
+    for name in one.rules:
+        if names.ids[name] in names.own:
+            return (
+                f"{name} is about suppressions and can not be suppressed itself; the settings can ignore it"
+            )
+        if names.ids[name] in names.firm:
+            return f"{name} can not be suppressed, the settings say so (suppressions.never); repair what it finds"
+    return lacking(names.asked, one) or too_long(names.asked, one.until, today)
+
+
+def lacking(asked: Acceptance, one: Suppression | PathOverride) -> str:
+    """What the settings require of a suppression and it does not have; "" when nothing."""
+    lacks = [word for word in asked.require if not getattr(one, word)]
+    if not lacks:
+        return ""
+    return f"it has no {' and no '.join(lacks)}; the settings ask for {', '.join(asked.require)}"
+
+
+def too_long(asked: Acceptance, until: str, today: str) -> str:
+    """That a suppression holds longer than the settings allow; "" when it does not."""
+    if not asked.max_days or not today:
+        return ""
+    last = day.later(today, asked.max_days)
+    allowed = f"at most {asked.max_days} days are allowed, until={last} from today on"
+    if not until:
+        return f"it has no end; {allowed}"
+    return f"it holds until {until}; {allowed}" if until > last else ""
+
+
+def _is_over(until: str, today: str) -> bool:
     # ISO dates sort as text
-    return bool(one.until and today and one.until < today)
+    return bool(until and today and until < today)
+
+
+def by_path(findings: list[Finding], rulebook: Rulebook, settings: Settings, today: str) -> Applied:
+    """``findings`` apart from those that the settings ignore in their file."""
+    if not settings.per_path:
+        return Applied(findings, [])
+    place = Place(settings.file, Span(1, 1, 1, 1))
+    kept, ignored = [], []
+    for finding in findings:
+        rule = rulebook.find(finding.rule)
+        by = ignored_in(rule, finding.place.file, settings, today) if rule else None
+        if by is None:
+            kept.append(finding)
+        else:
+            why = by.reason or "ignored in these files by the settings"
+            ignored.append(Suppressed(finding, why, by.owner, by.until, place))
+    over = (one for one in settings.per_path if _is_over(one.until, today))
+    ended = [
+        Suppression(one.ignore or one.select, place, until=one.until, owner=one.owner)
+        for one in dict.fromkeys(over)
+    ]
+    rules = _reporting(rulebook, settings).get(EXPIRED, []) if ended else []
+    own = [_finding(one, rule, _ended(one), settings) for one in ended for rule in rules]
+    return Applied([*kept, *own], ignored)
+
+
+def ending(suppressed: Iterable[Suppressed], asked: Acceptance, today: str) -> tuple[Suppressed, ...]:
+    """Of what is ignored the part that comes back within ``remind_days``, first things first."""
+    if not today:
+        return ()
+    last = day.later(today, asked.remind_days)
+    near = [one for one in suppressed if one.until and one.until <= last]
+    return tuple(sorted(near, key=lambda one: (one.until, one.place, one.finding.order)))
+
+
+def reminder(near: tuple[Suppressed, ...], today: str) -> tuple[str, ...]:
+    """The same in words, a suppression once: a note, or none."""
+    places: dict[tuple[str, int, str, str], list[str]] = {}
+    for one in near:
+        key = (one.place.file, one.place.span.line, one.until, one.owner)
+        places.setdefault(key, []).append(one.finding.rule)
+    if not places:
+        return ()
+    items = []
+    for (file, line, until, owner), rules in list(places.items())[:_SHOWN]:
+        days = day.between(today, until)
+        when = "after today" if days == 0 else f"in {days} day" + ("s" if days > 1 else "")
+        who = f", owner {owner}" if owner else ""
+        items.append(f"{file}:{line} {when} ({', '.join(dict.fromkeys(rules))}, until {until}{who})")
+    if len(places) > _SHOWN:
+        items.append(f"{len(places) - _SHOWN} more")
+    what = "a suppression ends" if len(places) == 1 else f"{len(places)} suppressions end"
+    return (f"{what} soon: {'; '.join(items)}",)
 
 
 def _reporting(rulebook: Rulebook, settings: Settings) -> dict[str, list[Rule]]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policycheck.lint.settings import ClusterScope, PathIgnore, Settings, Target
+from policycheck.lint.settings import ClusterScope, PathOverride, Settings, Target
 from policycheck.model.facts import Rename, Trouble
 from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey
@@ -247,7 +247,7 @@ def test_a_rule_for_a_kind_speaks_instead_of_the_one_for_anything_even_when_igno
 
 
 def test_ignoring_in_paths_keeps_the_reason(world, rule, queue):
-    settings = Settings(per_path=(PathIgnore(("old/*",), ("EX",), "goes away"),), file=".policycheck.yaml")
+    settings = Settings(per_path=(PathOverride(("old/*",), ("EX",), "goes away"),), file=".policycheck.yaml")
     result = world.lint([rule()], {"old/deep/q.yaml": queue, "new/q.yaml": queue}, settings)
     assert [f.place.file for f in result.findings] == ["new/q.yaml"]
     (one,) = result.suppressed

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from policycheck.lint.select import choose, complaints, ignored_in, params_of
-from policycheck.lint.settings import PathIgnore, Settings, parse_target
+from policycheck.lint.settings import PathOverride, Settings, parse_target
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_deprecated_rule_names_its_heir(book):
         ({"params": {"EX101": {"mots": 1}}}, "params of EX101: no parameter 'mots'; did you mean 'most'?"),
         ({"params": {"EX101": {"most": "x"}}}, "parameter 'most' is 'x'; it has to be of type int"),
         ({"params": {"EX101": {"most": True}}}, "has to be of type int"),
-        ({"per_path": (PathIgnore(("*",), ("nope",)),)}, "per-path: no rule 'nope'"),
+        ({"per_path": (PathOverride(("*",), ("nope",)),)}, "per-path: no rule 'nope'"),
         ({"phase": "later"}, "phase is 'later'; allowed are observe, pilot, queues, topology"),
     ],
 )
@@ -89,9 +89,9 @@ def test_parameters_come_from_the_rule_and_then_from_the_user(book):
 
 
 def test_globs_of_files_go_through_folders(book):
-    settings = Settings(per_path=(PathIgnore(("old/*.yaml",), ("EX101",), "why"),))
+    settings = Settings(per_path=(PathOverride(("old/*.yaml",), ("EX101",), "why"),))
     rule = book.find("EX101")
-    assert ignored_in(rule, "old/a/b.yaml", settings) == "why"
+    assert ignored_in(rule, "old/a/b.yaml", settings) == settings.per_path[0]
     assert ignored_in(rule, "new/b.yaml", settings) is None
     assert ignored_in(book.find("EX102"), "old/b.yaml", settings) is None
 

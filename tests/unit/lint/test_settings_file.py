@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from policycheck.adapters.settings_file import SettingsError, find, load
-from policycheck.lint.settings import ClusterScope, PathIgnore, Settings
+from policycheck.lint.settings import ClusterScope, PathOverride, Settings
 
 WHOLE = """\
 select: [all]
@@ -52,7 +52,7 @@ def test_every_setting_arrives(repository):
         ignore=("KQ102",),
         severity={"KQ101": "warning"},
         params={"KQ101": {"most": 4}},
-        per_path=(PathIgnore(("old/*",), ("KQ",), "goes away"),),
+        per_path=(PathOverride(("old/*",), ("KQ",), "goes away"),),
         phase="queues",
         fail_on="warning",
         preview=True,
