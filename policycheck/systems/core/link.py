@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from policycheck.model.cluster import Index
 from policycheck.model.facts import Facts
@@ -12,6 +13,8 @@ from policycheck.model.queueing import View
 from policycheck.model.workload import Namespace, PriorityClass, Workload
 from policycheck.record import NamedTuple
 from policycheck.systems.core.slices import DeviceSlice
+
+T = TypeVar("T")
 
 
 class CoreState(NamedTuple):
@@ -55,9 +58,10 @@ class CoreLinker:
         self, state: object, index: Index, systems: Mapping[str, object], changed: frozenset[ObjectKey]
     ) -> CoreState:
         """The same as ``link``; the state itself is kept when nothing of it changed."""
-        if isinstance(state, CoreState) and not any(_is_core(index, state, key) for key in changed):
-            return state
-        return self.link(index, systems)
+        if not isinstance(state, CoreState):
+            return self.link(index, systems)
+        ours = [key for key in changed if _is_core(index, state, key)]
+        return _relinked(state, index, ours) if ours else state
 
     def view(self, state: object, index: Index) -> View:  # noqa: ARG002
         """Kubernetes itself holds no quota that queues share."""
@@ -86,3 +90,41 @@ def _is_core(index: Index, state: CoreState, key: ObjectKey) -> bool:
 
 def _is_ours(facts: Facts) -> bool:
     return isinstance(facts.typed, (Node, DeviceSlice, Workload, Namespace, PriorityClass))
+
+
+def _relinked(state: CoreState, index: Index, changed: Sequence[ObjectKey]) -> CoreState:
+    """``state`` with ``changed`` exchanged, in the order in which linking all puts them."""
+    kinds = {key.kind for key in changed}
+    nodes, workloads = dict(state.nodes), dict(state.workloads)
+    namespaces, classes = dict(state.namespaces), dict(state.priority_classes)
+    for key in changed:
+        workloads.pop(key, None)
+        entry = index.first(key)
+        typed = entry.facts.typed if entry is not None else None
+        if entry is not None and isinstance(typed, Workload):
+            workloads[key] = typed
+        elif key.kind == "Node":
+            _put(nodes, key.name, (entry.origin.id, typed) if entry and isinstance(typed, Node) else None)
+        elif key.kind == "Namespace":
+            _put(namespaces, key.name, typed if isinstance(typed, Namespace) else None)
+        elif key.kind == "PriorityClass":
+            _put(classes, key.name, typed if isinstance(typed, PriorityClass) else None)
+    return CoreState(
+        dict(sorted(nodes.items())) if "Node" in kinds else state.nodes,
+        _slices(index) if "ResourceSlice" in kinds else state.slices,
+        dict(sorted(workloads.items())),
+        dict(sorted(namespaces.items())) if "Namespace" in kinds else state.namespaces,
+        dict(sorted(classes.items())) if "PriorityClass" in kinds else state.priority_classes,
+    )
+
+
+def _put(into: dict[str, T], name: str, thing: T | None) -> None:
+    if thing is None:
+        into.pop(name, None)
+    else:
+        into[name] = thing
+
+
+def _slices(index: Index) -> tuple[DeviceSlice, ...]:
+    found = (e.facts.typed for _, e in index.of_kind("resource.k8s.io", "ResourceSlice"))
+    return tuple(typed for typed in found if isinstance(typed, DeviceSlice))

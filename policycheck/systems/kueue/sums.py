@@ -52,13 +52,17 @@ class Shelf:
         for number, node in enumerate(self.nodes):
             for label in node.labels.items():
                 self._by_label.setdefault(label, []).append(number)
+        self._selected: dict[frozenset[tuple[str, str]], tuple[Node, ...]] = {}
 
     def select(self, labels: Mapping[str, str]) -> tuple[Node, ...]:
         """The nodes that carry every one of ``labels``; no label selects all nodes."""
         if not labels:
             return self.nodes
-        carriers = sorted((self._by_label.get(label, []) for label in labels.items()), key=len)
-        return capacity.select((self.nodes[n] for n in carriers[0]), labels)
+        wanted = frozenset(labels.items())
+        if wanted not in self._selected:
+            carriers = sorted((self._by_label.get(label, []) for label in wanted), key=len)
+            self._selected[wanted] = capacity.select((self.nodes[n] for n in carriers[0]), labels)
+        return self._selected[wanted]
 
 
 class Ground(NamedTuple):
@@ -69,7 +73,7 @@ class Ground(NamedTuple):
     unknown: Mapping[str, str]  # flavor -> why
 
 
-def ground(state: KueueState, inventory: Inventory) -> Ground:
+def ground(state: KueueState, inventory: Inventory, shelf: Shelf | None = None) -> Ground:
     """The nodes behind every flavor that a queue or cohort names.
 
     A flavor without node labels covers all nodes. Taints keep nothing away here: a pod may bring a
@@ -78,7 +82,7 @@ def ground(state: KueueState, inventory: Inventory) -> Ground:
     named = sorted({flavor for tree in state.trees.values() for flavor in tree.flavors})
     elastic = elastic_flavors(state.objects)
     blind = not capacity.knows_labels(inventory)
-    shelf = Shelf(inventory)
+    shelf = shelf or Shelf(inventory)
     nodes: dict[str, tuple[Node, ...]] = {}
     unknown: dict[str, str] = {}
     for name in named:

@@ -98,6 +98,8 @@ def rebuild(
     queues = {k.name for k in changed if k.kind == "ClusterQueue"}
     cohorts = {k.name for k in changed if k.kind == "Cohort"}
     flavors = {k.name for k in changed if k.kind == "ResourceFlavor"}
+    if not (queues or cohorts or flavors):
+        return old
     stale = {old.of_queue[q] for q in queues if q in old.of_queue}
     stale |= {old.of_cohort[c] for c in cohorts if c in old.of_cohort}
     stale |= {t.id for t in old.trees.values() if flavors and not flavors.isdisjoint(t.flavors)}

@@ -43,7 +43,7 @@ def ground(cluster: Cluster) -> sums.Ground:
 
 
 def _ground(cluster: Cluster) -> sums.Ground:
-    return sums.ground(state(cluster), cluster.inventory)
+    return sums.ground(state(cluster), cluster.inventory, shelf(cluster))
 
 
 def ceilings(cluster: Cluster) -> sums.Ceilings:
