@@ -22,7 +22,7 @@ from yaml.events import (
 from yaml.reader import ReaderError
 
 from policycheck.record import NamedTuple
-from policycheck.source.document import Path
+from policycheck.source.document import Mend, Path
 from policycheck.source.scalar import HINTS, doubt, is_octal, is_unsendable, key_of, read_plain, read_tagged
 from policycheck.source.text import TextError
 
@@ -55,6 +55,7 @@ class RawTrouble(NamedTuple):
     end: int
     message: str
     path: Path
+    mend: Mend | None = None
 
 
 class Built(NamedTuple):
@@ -208,6 +209,7 @@ class Builder:
                     "without a word; delete one of them"
                 )
                 self._trouble("duplicate-key", event, message)
+                self.troubles[-1] = self.troubles[-1]._replace(mend=Mend((), "unrepeat", is_sure=False))
 
     def _tagged(self, event: Any, text: str) -> Any:
         try:
@@ -221,17 +223,18 @@ class Builder:
         """Adds a trouble when an unquoted scalar became something that its author may not have meant."""
         if value.__class__ is str:
             message = f'`{text}` is read as infinity or NaN, which can not be sent to the API server: write "{text}"'
-            self._trouble("unsendable-number", event, message)
+            self._trouble("unsendable-number", event, message, text)
             return
         why = doubt(text, value)
         if why is not None:
             if not (is_octal(text) and str(self._key).lower().endswith("mode")):
-                self._trouble("ambiguous-scalar", event, why)
+                # Where text is wanted, it is what stands there; elsewhere what it is read as, in plain words.
+                self._trouble("ambiguous-scalar", event, why, text if self._wants_text() else value)
         elif self._wants_text():
             name = self._name
             kind = "boolean" if value.__class__ is bool else "number"
             message = f'`{text}` is a {kind}, {name} take text and the API server refuses the object: write "{text}"'
-            self._trouble("not-text", event, message)
+            self._trouble("not-text", event, message, text)
 
     def _wants_text(self) -> bool:
         if self._container.__class__ is list:
@@ -338,9 +341,12 @@ class Builder:
         steps = ((len(c) if c.__class__ is list else k) for c, k in inner)
         return tuple(step for step in steps if step is not _NONE and step is not _MERGE)
 
-    def _trouble(self, code: str, event: Any, message: str) -> None:
+    def _trouble(self, code: str, event: Any, message: str, instead: Any = _NONE) -> None:
+        """Notes a trouble; ``instead`` is the value to be written in that place."""
         start, end = event.start_mark.index, event.end_mark.index
-        self.troubles.append(RawTrouble(code, start, end, message, self._path()))
+        path = self._path()
+        mend = None if instead is _NONE else Mend(path, "set", instead)
+        self.troubles.append(RawTrouble(code, start, end, message, path, mend))
 
 
 def depth_of(value: Any, limit: int) -> int:

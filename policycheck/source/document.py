@@ -31,6 +31,35 @@ class Span(NamedTuple):
     end_column: int
 
 
+Action = Literal["set", "remove", "rename", "uncomment", "unrepeat"]
+
+
+class Change(NamedTuple):
+    """A change of one object's data. ``value`` is the new value, or the new key of a rename.
+
+    ``set`` makes what is missing on the way; the index after a list's last appends. ``uncomment`` and
+    ``unrepeat`` change no data: they take away the comment at the Span ``value``, or the earlier one of two
+    equal keys, of which ``value`` is the later.
+    """
+
+    id: DocumentId
+    path: Path
+    action: Action
+    value: Any = None
+
+
+class Mend(NamedTuple):
+    """A Change that reading proposes, before it is known which document it is of; the path as written.
+
+    ``is_sure``: it says the same in other words, or the only thing that can be meant.
+    """
+
+    path: Path
+    action: Action
+    value: Any = None
+    is_sure: bool = True
+
+
 class TextTrouble(NamedTuple):
     """Something about the text itself: a duplicate key, an ambiguous scalar, a tab.
 
@@ -41,6 +70,7 @@ class TextTrouble(NamedTuple):
     span: Span
     message: str  # what was found, what it means to the API server, what to write
     path: Path = ()
+    mend: Mend | None = None
 
 
 class Document(NamedTuple):

@@ -1,8 +1,8 @@
 """Changes to files that leave everything else as it is: comments, quotes, order, blanks.
 
 A scalar or a key is replaced where it stands. What adds or removes lines goes through yaml-edit, loaded only
-then. Each change is verified by reading the new text: it must hold exactly the old data with the change
-made, else the change is dropped and the text stays.
+then. A path may lead into YAML that stands as text in a literal block. Each change is verified by reading the
+new text: it must hold exactly the old data with the change made, else the change is dropped and the text stays.
 """
 
 from __future__ import annotations
@@ -10,16 +10,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from policycheck.record import NamedTuple
-from policycheck.source.document import DocumentId, Path, Span
+from policycheck.source.document import Change, Path, Span
+from policycheck.source.block import literal
 from policycheck.source.outline import Entry, Node, child, outline
 from policycheck.source.scalar import read_plain
 from policycheck.source.spans import numbered
 from policycheck.source.text import Lines, TextError
 from policycheck.source.yamldoc import digest, load_values
 
+__all__ = [
+    "Change",
+    "Dropped",
+    "Edit",
+    "Edited",
+    "apply",
+    "changed",
+    "edit",
+    "replace_scalar",
+    "scalar_text",
+]
+
+_DEEPEST = 5  # texts inside of texts
 # What needs no quotes wherever it stands, flow collections included.
 _PLAIN = re.compile(r"[A-Za-z0-9_./+-][A-Za-z0-9_./+@=-]*")
 
@@ -30,18 +44,6 @@ class Edit(NamedTuple):
     start: int
     end: int
     new: str
-
-
-class Change(NamedTuple):
-    """A change of one object's data. ``value`` is the new value, or the new key of a rename.
-
-    ``set`` makes what is missing on the way; the index after a list's last appends.
-    """
-
-    id: DocumentId
-    path: Path
-    action: Literal["set", "remove", "rename"]
-    value: Any = None
 
 
 class Dropped(NamedTuple):
@@ -64,17 +66,24 @@ class _CanNotError(Exception):
 
 
 def edit(text: str, changes: Iterable[Change]) -> Edited:
-    """The text with the changes made one after another, each on the result of those before it."""
+    """The text with the changes made one after another, each on the result of those before it.
+
+    Line ends stay what they are when all are the same.
+    """
+    breaks = text.count("\r\n")
+    is_dos = breaks > 0 and breaks == text.count("\n") == text.count("\r")
+    if is_dos:
+        text = text.replace("\r\n", "\n")
     done: list[Change] = []
     dropped: list[Dropped] = []
     for change in changes:
         try:
-            text = _changed(text, change)
+            text = _tidied(text, change) if change.action in _TIDY else _changed(text, change)
         except (_CanNotError, TextError) as error:
             dropped.append(Dropped(change, str(error)))
         else:
             done.append(change)
-    return Edited(text, tuple(done), tuple(dropped))
+    return Edited(text.replace("\n", "\r\n") if is_dos else text, tuple(done), tuple(dropped))
 
 
 def replace_scalar(text: str, span: Span, value: str | float | bool | None) -> Edit:
@@ -142,7 +151,27 @@ def _nested(path: Path, value: Any) -> Any:
     return value
 
 
-def _changed(text: str, change: Change) -> str:
+_TIDY = ("uncomment", "unrepeat")
+
+
+def _tidied(text: str, change: Change) -> str:
+    """The text without something that is no data, verified: no value in the file is another one than before."""
+    from policycheck.source import tidy
+
+    cut = tidy.uncomment if change.action == "uncomment" else tidy.unrepeat
+    new = cut(text, change.value)
+    if new is None:
+        raise _CanNotError("what was to go does not stand there by itself")
+    if _digests(change.id.file, text) != _digests(change.id.file, new):
+        raise _CanNotError("the text could not be changed without changing something else")
+    return new
+
+
+def _digests(file: str, text: str) -> list[str]:
+    return [digest(value) for _, value in load_values(file, text.encode())]
+
+
+def _changed(text: str, change: Change, depth: int = 0) -> str:
     """The text with one change made and verified."""
     start, end, is_json = _region(text, change.id.document)
     body = text[start:end]
@@ -150,19 +179,63 @@ def _changed(text: str, change: Change) -> str:
     values = [value for _, value in load_values(change.id.file, body.encode())]
     if len(values) != 1:
         raise _CanNotError("the document is no single value")
+    inside = _text_on_the_way(values[0], full.path)
+    if inside is not None:
+        full = _outer(full, *inside, depth)
     try:
         wanted = changed(values[0], full)
     except (KeyError, IndexError, TypeError) as error:
         raise _CanNotError(f"there is no such place in the document: {error}") from error
-    new = _by_span(body, full, is_json=is_json)
+    new = _by_block(body, full) if inside is not None else _by_span(body, full, is_json=is_json)
     if new is None:
         if is_json:
             raise _CanNotError("adding to JSON and removing from it is left to you")
         new = _by_structure(body, full)
     # By digest, since 1 == True == 1.0 in Python.
-    if [digest(value) for _, value in load_values(change.id.file, new.encode())] != [digest(wanted)]:
+    if _digests(change.id.file, new) != [digest(wanted)]:
         raise _CanNotError("the text could not be changed without changing something else")
     return text[:start] + new + text[end:]
+
+
+def _text_on_the_way(value: Any, path: Path) -> tuple[int, str] | None:
+    """The number of steps to a text that the path goes on into, and the text."""
+    for n, step in enumerate(path):
+        if isinstance(value, str):
+            return n, value
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return None
+
+
+def _outer(change: Change, steps: int, text: str, depth: int) -> Change:
+    """The change of a text as a whole that makes the change inside of it."""
+    if depth >= _DEEPEST:
+        raise _CanNotError(f"texts inside of texts, more than {_DEEPEST} deep")
+    why = "the text in it holds no such place"
+    for number in range(sum(1 for _ in numbered(text))):
+        inner = change._replace(id=change.id._replace(document=number, prefix=()), path=change.path[steps:])
+        try:
+            new = _changed(text, inner, depth + 1)
+        except (_CanNotError, TextError) as error:
+            why = str(error)
+        else:
+            return change._replace(path=change.path[:steps], action="set", value=new)
+    raise _CanNotError(why)
+
+
+def _by_block(body: str, change: Change) -> str | None:
+    """The text with a literal block written anew, in which only lines that differ are others than before."""
+    node: Node | None = outline(body)
+    for step in change.path:
+        found = child(node, step) if node is not None else None
+        node = found.node if isinstance(found, Entry) else found
+    block = None if node is None or not node.is_literal else literal(body, node)
+    if node is None or block is None:
+        raise _CanNotError("text that holds YAML is only changed where it stands in a literal block (|)")
+    new = block.written(change.value)
+    return apply(body, [Edit(node.start, node.end, new)])
 
 
 def _region(text: str, document: int) -> tuple[int, int, bool]:

@@ -205,7 +205,7 @@ class _Reader:
             if hinted and self._is_template(number, piece, body, item, known=known):
                 continue
             own = (
-                tuple(t._replace(path=t.path[len(path) :]) for t in troubles if t.path[: len(path)] == path)
+                tuple(_within(t, len(path)) for t in troubles if t.path[: len(path)] == path)
                 if troubles
                 else ()
             )
@@ -225,7 +225,11 @@ class _Reader:
     def _troubles(self, piece: Piece, raw: tuple[RawTrouble, ...]) -> tuple[TextTrouble, ...]:
         return tuple(
             TextTrouble(
-                t.code, self.lines.span(piece.start + t.start, piece.start + t.end), t.message, t.path
+                t.code,
+                self.lines.span(piece.start + t.start, piece.start + t.end),
+                t.message,
+                t.path,
+                t.mend,
             )
             for t in raw
         )
@@ -233,6 +237,12 @@ class _Reader:
     def _note(self, number: int, piece: Piece, why: NotChecked, kind: str = "", name: str = "") -> None:
         line, column = self.lines.place(min(piece.start + why.offset, len(self.text)))
         self.unchecked.append(Unchecked(number, line, column, why.why, why.failed, kind, name))
+
+
+def _within(trouble: TextTrouble, steps: int) -> TextTrouble:
+    """The trouble with paths counted from the item of a List that is so many steps down."""
+    mend = trouble.mend and trouble.mend._replace(path=trouble.mend.path[steps:])
+    return trouble._replace(path=trouble.path[steps:], mend=mend)
 
 
 def _report(file: str, documents: tuple[Document, ...], unchecked: tuple[Unchecked, ...]) -> FileReport:
