@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from policycheck.record import NamedTuple
-from policycheck.source.document import Change, Path, Span
 from policycheck.source.block import literal
+from policycheck.source.document import Change, Path, Span
 from policycheck.source.outline import Entry, Node, child, outline
 from policycheck.source.scalar import read_plain
 from policycheck.source.spans import numbered
