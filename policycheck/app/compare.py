@@ -15,6 +15,7 @@ from policycheck.simulate.contrast import Seen, of_queue, seen_queues, seen_whol
 from policycheck.simulate.matrix import Priority, Rank, allows, named
 
 if TYPE_CHECKING:
+    from policycheck.app.judged import Judged, Trial
     from policycheck.lint.settings import Settings
     from policycheck.simulate.rights import Rights, Taking
     from policycheck.simulate.timeline import Timeline
@@ -44,6 +45,7 @@ class _Job(NamedTuple):
     options: Options
     watch: Watch
     pool: Pool
+    judged: Mapping[str, Judged]
 
 
 class _Play(NamedTuple):
@@ -73,7 +75,14 @@ class _Both(NamedTuple):
     until: int  # ms; 0: until all was done
 
 
-_HERE = Pool()
+class Way(NamedTuple):
+    """Where seeds are computed, and which promises are held against both sides; None for no promise."""
+
+    pool: Pool = Pool()
+    trial: Trial | None = None
+
+
+_HERE = Way()
 
 
 def compare(
@@ -83,20 +92,40 @@ def compare(
     seeds: Sequence[int],
     options: Options,
     watch: Watch = lambda _: None,
-    pool: Pool = _HERE,
+    way: Way = _HERE,
 ) -> tuple[tuple[Comparison, ...], tuple[FileReport, ...]]:
     """One Comparison for every scope that both sides have (a single scope on each side is the same one), and
-    the account of the files. ``seeds`` go in the place of those of the offering and the options.
+    the account of the files. ``seeds`` go in the place of those of the offering and the options; with
+    a ``trial`` promises are held against both sides.
 
-    Raises TargetError, ArrivalsError and PoolError.
+    Raises TargetError, ArrivalsError and PoolError; with a ``trial`` PromisesError and UnknownClaimError, too.
     """
     assert new.sources is not None  # noqa: S101 - only the old side may be without
     watch("reading both configurations")
     after, files = parcels(new.sources, new.settings)
     before, more = parcels(old.sources, old.settings) if old.sources is not None else ((), ())
-    job = _Job(old, new, offering, tuple(seeds), options, watch, pool)
-    found = tuple(_compared(job, was, now, notes) for was, now, notes in _pairs(before, after, old, new))
+    pairs = _pairs(before, after, old, new)
+    held = _judged(old, new, pairs, way.trial, watch)
+    job = _Job(old, new, offering, tuple(seeds), options, watch, way.pool, held)
+    found = tuple(_compared(job, was, now, notes) for was, now, notes in pairs)
     return found, (*more, *files)
+
+
+def _judged(
+    old: Side,
+    new: Side,
+    pairs: Sequence[tuple[Parcel | None, Parcel, tuple[str, ...]]],
+    trial: Trial | None,
+    watch: Watch,
+) -> Mapping[str, Judged]:
+    """Nothing is promised where no queue system is."""
+    if trial is None or old.sources is None or new.sources is None:
+        return {}
+    from policycheck.app.judged import Sides, judged
+
+    scopes = [(was.name, now.name) for was, now, _ in pairs if was is not None]
+    sides = Sides(old.sources, old.settings, new.sources, new.settings)
+    return judged(sides, scopes, trial, watch)
 
 
 def _pairs(
@@ -161,6 +190,8 @@ def _told(
 
     resource = principal(now.opened.objects)
     teams = _teams(was, now, resource, _names(was, now))
+    judged = job.judged.get(scope)
+    told = (judged.note,) if judged is not None and judged.note else ()
     olds, news = [one.old.queues for one in done], [one.new.queues for one in done]
     return Comparison(
         scope=scope,
@@ -181,8 +212,9 @@ def _told(
         ),
         changes=_changes(was, now) if was is not None else (),
         figures=whole([one.old.whole for one in done], [one.new.whole for one in done]),
-        notes=(*notes, *_notes(job, done)),
+        notes=(*notes, *told, *_notes(job, done)),
         rights=was is not None,
+        verdicts=None if judged is None else judged.changes,
     )
 
 

@@ -8,6 +8,8 @@ JSON (``render_json``), additions allowed, changes raise ``schemaVersion``::
       "teams": [{"queue", "old": {"nominal", "guarantee", "burst"} | null, "new": {...} | null,
                  "figures": [...]}],
       "rights": [{"taker", "victim", "situation", "reason", "classes": [[TAKER, VICTIM]], "gained": bool}]
+                | null,
+      "verdicts": [{"claim", "subject", "required", "old": {"outcome", "headline"} | null, "new": {...} | null}]
                 | null, "notes": [...]}]}
 
 Times in seconds, amounts as people count them; "unlimited" where there is no limit.
@@ -24,7 +26,7 @@ from policycheck.report.amounts import written
 from policycheck.report.markdown import escape
 from policycheck.report.screen import Style, clean, hang, wrap
 from policycheck.report.simulation_words import listed, span
-from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange
+from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange, VerdictChange
 from policycheck.simulate.contrast import HONOURED, HOURS, JOBS, P90, PREEMPTED, SECONDS, Figure
 
 SCHEMA_VERSION = 1
@@ -69,7 +71,21 @@ def _scope(one: Comparison) -> dict[str, Any]:
             for team in one.teams
         ],
         "rights": [_right(r) for r in one.changes] if one.rights else None,
+        "verdicts": None if one.verdicts is None else [_verdict(v) for v in one.verdicts],
         "notes": list(one.notes),
+    }
+
+
+def _verdict(one: VerdictChange) -> dict[str, Any]:
+    def side(outcome: str, headline: str) -> dict[str, str] | None:
+        return {"outcome": outcome, "headline": headline} if outcome else None
+
+    return {
+        "claim": one.claim,
+        "subject": one.subject,
+        "required": one.required,
+        "old": side(one.old, one.old_headline),
+        "new": side(one.new, one.new_headline),
     }
 
 
@@ -176,6 +192,25 @@ def _right_words(some: Sequence[RightChange]) -> str:
     return f"{one.taker} {verb} {whom}{when} ({one.reason}): {which}"
 
 
+def _promise(one: VerdictChange, arrow: str = "->") -> str:
+    """``burst-usable: speech: HOLDS -> FAILS``."""
+    name = f"{one.claim}: {one.subject}" if one.subject else one.claim
+    return f"{name}: {one.old or 'nothing to hold'} {arrow} {one.new or 'nothing to hold'}"
+
+
+def _worst_first(verdicts: Sequence[VerdictChange]) -> list[VerdictChange]:
+    """Those that changed; first what fails now."""
+    return sorted((v for v in verdicts if v.differs), key=lambda v: (v.new != "FAILS", not v.required))
+
+
+def _unchanged(verdicts: Sequence[VerdictChange]) -> str:
+    """How many verdicts are the same, and how many of these fail."""
+    same = [v for v in verdicts if not v.differs]
+    failing = sum(v.new == "FAILS" for v in same)
+    told = f"{len(same)} verdict{'s are' if len(same) != 1 else ' is'} the same on both sides"
+    return told + (f", {failing} of them {'fail' if failing != 1 else 'fails'}" if failing else "")
+
+
 def _sides(one: Comparison) -> str:
     return f"{one.old} ({one.old_target}) and {one.new} ({one.new_target})"
 
@@ -223,6 +258,12 @@ def _text(one: Comparison, style: Style) -> list[str]:
         lines += ["", "who may take from whom"]
         for text in _rights(one) or ["nothing changed"]:
             lines += hang("  ", wrap(clean(text), _WIDTH - 4))
+    if one.verdicts is not None:
+        lines += ["", "promises"]
+        for held in _worst_first(one.verdicts):
+            lines += hang("  ", wrap(clean(_promise(held)), _WIDTH - 4))
+            lines += [f"    {row}" for row in wrap(clean(held.new_headline), _WIDTH - 4)]
+        lines += hang("  ", wrap(_unchanged(one.verdicts), _WIDTH - 4))
     if any(verdict(f) == "unclear" for f in (*one.figures, *(f for t in one.teams for f in t.figures))):
         lines += ["", "? chance may do as much: the interval at 95 % holds no difference as well"]
     if one.notes:
@@ -302,6 +343,12 @@ def _markdown(one: Comparison) -> list[str]:
     if one.rights and one.changes:
         lines += ["", "Who may take from whom:", ""]
         lines += _few([f"- {escape(text)}" for text in _rights(one)])
+    if one.verdicts is not None:
+        told = [
+            f"- {escape(_promise(v, '→'))}" + (f": {escape(v.new_headline)}" if v.new_headline else "")
+            for v in _worst_first(one.verdicts)
+        ]
+        lines += ["", "Promises:", "", *_few(told), f"- {_unchanged(one.verdicts)}"]
     if one.notes:
         lines += ["", "Assumed or not simulated:", "", *_few([f"- {escape(note)}" for note in one.notes])]
     return [*lines, ""]

@@ -46,8 +46,27 @@ class RightChange(NamedTuple):
     relation: str = ""
 
 
+class VerdictChange(NamedTuple):
+    """One promise on both sides: outcomes ("" where it has no subject there), and a sentence for each."""
+
+    claim: str
+    subject: str
+    old: str
+    new: str
+    old_headline: str = ""
+    new_headline: str = ""
+    required: bool = True
+
+    @property
+    def differs(self) -> bool:
+        """Whether the outcome is another."""
+        return self.old != self.new
+
+
 class Comparison(NamedTuple):
-    """One scope. ``rights`` tells whether both sides have rights to compare at all."""
+    """One scope. ``rights`` tells whether both sides have rights to compare at all; ``verdicts`` is None where
+    promises were not held against them.
+    """
 
     scope: str
     old: str
@@ -64,3 +83,4 @@ class Comparison(NamedTuple):
     figures: tuple[Figure, ...]
     notes: tuple[str, ...] = ()
     rights: bool = True
+    verdicts: tuple[VerdictChange, ...] | None = None

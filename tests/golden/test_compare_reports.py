@@ -7,7 +7,7 @@ import pytest
 from policycheck.model.amount import UNLIMITED
 from policycheck.report import compare, sweep
 from policycheck.report.screen import Style
-from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange
+from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange, VerdictChange
 from policycheck.simulate.contrast import OWN, WHOLE, averaged, of_queue, whole
 from policycheck.simulate.sweep import Swept
 
@@ -58,6 +58,15 @@ def comparison():
         ),
         figures=whole(OLD, NEW),
         notes=("the load is 110% of 224 nvidia.com/gpu", "clusters/prod: checks agree after 2m"),
+        verdicts=(
+            VerdictChange("guarantees-fit", "", "HOLDS", "HOLDS", "all of it fits", "all of it fits"),
+            VerdictChange("gang-whole", "vision", "FAILS", "HOLDS", "for ever", "within 5m"),
+            VerdictChange(
+                "burst-usable", "speech", "HOLDS", "FAILS", "", "8 of 64 idle GPUs; 40.0 % are promised"
+            ),
+            VerdictChange("inference-protected", "Deployment s/llm", "", "HOLDS", "", "nothing displaces it"),
+            VerdictChange("burst-usable", "nlp", "FAILS", "FAILS", "no queue", "no queue", required=False),
+        ),
     )
 
 

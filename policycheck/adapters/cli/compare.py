@@ -14,6 +14,7 @@ from policycheck.adapters.cli.options import finite
 
 if TYPE_CHECKING:
     from policycheck.app.compare import Side
+    from policycheck.app.judged import Trial
     from policycheck.lint.settings import Settings
 
 _GIT = "git:"
@@ -47,6 +48,16 @@ _MOST_SEEDS = 100
 @click.option(
     "--accept", multiple=True, type=click.Choice(["broken-lines"]), help="Leave out broken lines of a trace."
 )
+@click.option(
+    "--claim",
+    "claims",
+    multiple=True,
+    metavar="NAME|all|none",
+    help="Claims to hold against both sides; those that take seconds. Repeatable.",
+)
+@click.option(
+    "--promises", metavar="FILE", help="What teams were told; else the document of kind Promises in OLD."
+)
 @pooling.pool_options
 @click.option("--old-target", multiple=True, metavar="SYSTEM=VERSION", help="The scheduler of OLD.")
 @click.option("--new-target", multiple=True, metavar="SYSTEM=VERSION", help="The scheduler of NEW.")
@@ -71,6 +82,7 @@ def compare(old: str, new: str, **options: Any) -> int:
     usual = simulating.period("--usual", options["usual"], least=1)
     with Progress(quiet=quiet) as told, ExitStack() as stack, common.errors_of_use():
         from policycheck.app.arrivals import Offering, load_mix
+        from policycheck.app.compare import Way
         from policycheck.app.compare import compare as use_case
         from policycheck.app.simulate import Options
 
@@ -89,7 +101,8 @@ def compare(old: str, new: str, **options: Any) -> int:
 
         offering = Offering(mix, trace, setting, 0, horizon, load, options["manifests"], usual)
         seeds = tuple(range(options["seed"], options["seed"] + options["seeds"]))
-        found, files = use_case(before, after, offering, seeds, how, told, pooling.pool(options))
+        way = Way(pooling.pool(options), _trial(options))
+        found, files = use_case(before, after, offering, seeds, how, told, way)
         asking.guard(output, files, after.settings)
     if not found:
         common.say("policycheck: no queue on both sides; OLD and NEW must hold queues of the same scope\n")
@@ -99,6 +112,26 @@ def compare(old: str, new: str, **options: Any) -> int:
         )
     common.emit(_report(found, options), output)
     return asking.account(files, empty=not found, verbose=verbose, quiet=quiet)
+
+
+def _trial(options: Mapping[str, Any]) -> Trial | None:
+    """What is tested on both sides. Raises click.UsageError for a claim that there is not."""
+    from policycheck.app.judged import QUICK, Trial
+    from policycheck.certify.claims import UnknownClaimError, find
+
+    names: tuple[str, ...] = options["claims"] or QUICK
+    if "none" in names:
+        if len(names) > 1:
+            raise common.usage_error("--claim none goes with no other claim")
+        return None
+    if "all" in names:
+        names = ()
+    try:
+        for name in names:
+            find(name)
+    except UnknownClaimError as error:
+        raise common.usage_error(f"--claim: {error}") from error
+    return Trial(names, promises=options["promises"] or "")
 
 
 def _report(found: Sequence[Any], options: Mapping[str, Any]) -> str:

@@ -302,3 +302,67 @@ def test_markdown_is_at_most_sixty_lines_and_text_eighty_columns(here, capsys):
     assert "and 24 more" in text
     text, _ = compare(capsys, "many", "fewer", "--seeds", "2", form="text")
     assert max(len(line) for line in text.splitlines()) <= 80
+
+
+PROMISES = """
+apiVersion: policycheck.dev/v1
+kind: Promises
+metadata: {name: here}
+teams:
+- name: blue
+  queues: [blue]
+  burst: %s
+  shapes: [{name: pair, pods: 1, gpus: 2, nodeSelector: {pool: a}}]
+"""
+
+
+def verdict(found, claim, subject=""):
+    return next(v for v in found["verdicts"] if (v["claim"], v["subject"]) == (claim, subject))
+
+
+def test_the_new_side_is_held_against_what_the_old_one_gave(here, capsys):
+    told, _ = compare(capsys, "old", "new", "--seeds", "1")
+    (found,) = told["scopes"]
+    assert any("no promises are written" in note for note in found["notes"])
+    assert {v["claim"] for v in found["verdicts"]} == {
+        "guarantees-fit", "burst-usable", "inference-protected", "gang-whole", "topology-honoured"
+    }  # fmt: skip
+    same = verdict(found, "guarantees-fit")
+    assert (same["old"]["outcome"], same["new"]["outcome"]) == ("HOLDS", "HOLDS")
+    told, _ = compare(capsys, "old", "new", "--seeds", "1", "--claim", "none")
+    assert told["scopes"][0]["verdicts"] is None
+
+
+def test_a_promise_that_the_change_breaks(here, capsys):
+    for side in ("old", "new"):
+        (here / side / "promises.yaml").write_text(PROMISES % "30%")
+    alone = QUEUE.replace("  cohortName: all\n", "") % {
+        "name": "blue", "quota": 6, "reclaim": "Never", "within": "Never"
+    }  # fmt: skip
+    queues = (here / "new" / "queues.yaml").read_text()
+    (here / "new" / "queues.yaml").write_text(queues[: queues.index("\n---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: blue}")] + alone)  # fmt: skip
+    told, _ = compare(capsys, "old", "new", "--seeds", "1", "--claim", "burst-usable")
+    turned = verdict(told["scopes"][0], "burst-usable", "blue")
+    assert (turned["old"]["outcome"], turned["new"]["outcome"]) == ("HOLDS", "FAILS")
+    text, _ = compare(capsys, "old", "new", "--seeds", "1", "--claim", "burst-usable", form="text")
+    assert "burst-usable: blue: HOLDS -> FAILS" in text
+    table, _ = compare(capsys, "old", "new", "--seeds", "1", "--claim", "burst-usable", form="markdown")
+    assert "- burst-usable: blue: HOLDS → FAILS: " in table
+
+
+def test_a_change_can_not_move_the_promise_it_is_held_against(here, capsys):
+    (here / "old" / "promises.yaml").write_text(PROMISES % "30%")
+    (here / "new" / "promises.yaml").write_text(PROMISES % "10%")
+    told, _ = compare(capsys, "old", "new", "--seeds", "1", "--claim", "burst-usable")
+    assert any("the promises change too" in note for note in told["scopes"][0]["notes"])
+    named, _ = compare(
+        capsys, "old", "new", "--seeds", "1", "--claim", "burst-usable", "--promises", "new/promises.yaml"
+    )
+    assert not any("the promises change too" in note for note in named["scopes"][0]["notes"])
+
+
+def test_claims_that_there_are_not_are_refused(here, capsys):
+    _, said = compare(capsys, "old", "new", "--claim", "burst-useable", code=2)
+    assert "burst-usable" in said
+    _, said = compare(capsys, "old", "new", "--claim", "none", "--claim", "slo", code=2)
+    assert "--claim none goes with no other claim" in said
