@@ -15,6 +15,7 @@ from policycheck.simulate.service import mean_replicas
 from policycheck.simulate.trouble import ArrivalsError
 
 MOST_JOBS = 2_000_000
+_MORE_THAN_SAID = 10**12  # a number of jobs that tells nobody anything
 MOST_REPLICAS = 100_000
 
 
@@ -53,7 +54,8 @@ def plan(mix: Mix, site: Site, end: int, load: float, notes: list[str]) -> list[
     problems = [p for one in plans for p in _endless(one, mix, site, end)]
     expected = sum(_expected(one, end) for one in plans)
     if not problems and expected > MOST_JOBS:
-        problems.append(too_many(mix, f"about {expected:,.0f}"))
+        told = f"about {expected:,.0f}" if expected < _MORE_THAN_SAID else "far more"
+        problems.append(too_many(mix, told))
     if problems:
         raise ArrivalsError(problems)
     return plans

@@ -250,7 +250,8 @@ class _Reader:
             tail = [f"{self.file}: {more:,} more lines can not be read"] if more else []
             advice = "correct them, or have them left out and counted (keep-good: true)"
             raise ArrivalsError(
-                [*self.problems, *tail, f"{self.file}: {_lines(self.bad)} of {lines - 1:,}: {advice}"]
+                [*self.problems, *tail, f"{self.file}: {_lines(self.bad)} of {lines - 1:,}: {advice}"],
+                self.bad,
             )
         if not self.rows:
             raise ArrivalsError(

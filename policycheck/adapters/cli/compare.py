@@ -105,7 +105,10 @@ def compare(old: str, new: str, **options: Any) -> int:
         found, files = use_case(before, after, offering, seeds, how, told, way)
         asking.guard(output, files, after.settings)
     if not found:
-        common.say("policycheck: no queue on both sides; OLD and NEW must hold queues of the same scope\n")
+        common.say(
+            "policycheck: no scope with queues is on both sides; OLD and NEW must both hold queues, and of the same "
+            "scope where there are several\n"
+        )
     elif not any(one.jobs for one in found):
         common.say(
             "policycheck: no job to compare waits by; the manifests, --mix or --trace must hold some\n"

@@ -109,7 +109,7 @@ def recording(options: Mapping[str, Any], sources: Sources) -> tuple[Trace | Non
     except ArrivalsError as error:
         for problem in error.problems[:_PROBLEMS]:
             common.say(f"policycheck: {clean(problem)}\n")
-        if len(error.problems) > 1 and not setting.reading.keep_good:
+        if error.broken and not setting.reading.keep_good:
             common.say("policycheck: --accept broken-lines leaves such lines out and says how many\n")
         return None
 

@@ -208,6 +208,21 @@ def test_good_lines_are_kept_when_asked(folder, run):
     assert any("2" in note for note in answer["scenario"]["notes"])
 
 
+def test_leaving_lines_out_is_advised_where_there_is_one_to_leave_out(folder, run):
+    (folder / "t.csv").write_text(TRACE.splitlines()[0] + "\n")
+    ran = run("simulate", "q.yaml", "--trace", "t.csv")
+    assert (ran.code, ran.out) == (3, "")
+    assert "no job is left" in ran.err
+    assert "broken-lines" not in ran.err
+
+
+def test_a_load_beyond_words_is_told_in_few(folder, run):
+    ran = run("simulate", "q.yaml", "--mix", "research", "--load", "1e300")
+    assert ran.code != 0
+    assert "far more would arrive" in ran.err
+    assert len(ran.err) < 1000
+
+
 def test_a_trace_that_is_not_there_is_exit_3(folder, run):
     ran = run("simulate", "q.yaml", "--trace", "absent.csv")
     assert ran.code == 3
