@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from policycheck.lint.finding import Place
 from policycheck.lint.suppression import Suppression
 from policycheck.source import suppress
+from policycheck.source.document import Change, DocumentId
 from policycheck.source.text import TextError, decode
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered
     from policycheck.model.cluster import Entry
-    from policycheck.model.origin import DocumentId
     from policycheck.source.spans import Spans
 
 
@@ -64,4 +64,12 @@ def _convert(
         owner=one.owner,
         reason=one.reason,
         wrong=one.wrong,
+        cuts=(_cut(one),),
     )
+
+
+def _cut(one: suppress.Suppression) -> Change:
+    """What takes a suppression away: its annotation, or its comment."""
+    if one.path and one.document is not None:
+        return Change(one.document, one.path, "remove")
+    return Change(DocumentId(one.file), (), "uncomment", one.span)

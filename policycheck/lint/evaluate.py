@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from policycheck.lint.cel import CelError, Program, Runtime, allowance, weigh
 from policycheck.lint.finding import RuleError, SkippedRule
+from policycheck.lint.fix import mended
 from policycheck.lint.guard import guards, holds
 from policycheck.lint.hit import Hit, Skip
 from policycheck.lint.place import dotted
@@ -17,7 +18,7 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts
 from policycheck.model.schema import parse_path
 from policycheck.record import NamedTuple
-from policycheck.source.document import DocumentId, TextTrouble
+from policycheck.source.document import DocumentId, Path, TextTrouble
 
 # Of one rule's failures so many are spelled out: the rest says the same of other objects.
 _SHOWN_ERRORS = 3
@@ -30,6 +31,7 @@ class RawHit(NamedTuple):
     hit: Hit
     context: Mapping[str, object]
     trouble: TextTrouble | None = None
+    base: Path = ()  # of the item of ``each``
 
 
 class Outcome(NamedTuple):
@@ -147,7 +149,7 @@ def run_expression(
             if found is True:
                 continue
             if found is False:
-                outcome.hits.append(RawHit(rule, _hit(rule, subject, path, (*path, *at)), context))
+                outcome.hits.append(RawHit(rule, _hit(rule, subject, path, (*path, *at)), context, base=path))
             elif _is_broken(subject, texts):
                 what = f"{_name(subject)} has faults of its own that keep the rule from judging it"
                 outcome.skipped.append(SkippedRule(rule.id, what, scope))
@@ -213,21 +215,22 @@ def trouble_hits(
     """
     for identity, entry in setting.cluster.entries.items():
         facts = entry.facts
-        troubles: list[tuple[str, Hit, TextTrouble | None]] = [
-            (t.code, Hit(identity, t.path, {"message": t.message}, on_key=t.on_key, raw=True), None)
-            for t in facts.troubles
-        ]
-        troubles.extend(
-            (t.code, Hit(identity, t.path, {"message": t.message}, raw=True), t)
-            for t in texts.get(identity, ())
-        )
-        for code, hit, text in troubles:
+        troubles: list[tuple[str, Hit, TextTrouble | None]] = []
+        for t in facts.troubles:
+            changes, safety = mended(identity, t.mend)
+            hit = Hit(identity, t.path, {"message": t.message}, on_key=t.on_key, raw=True)
+            troubles.append((t.code, hit._replace(changes=changes, safety=safety), None))
+        for text in texts.get(identity, ()):
+            changes, safety = mended(identity, text.mend, text.span)
+            hit = Hit(identity, text.path, {"message": text.message}, raw=True)
+            troubles.append((text.code, hit._replace(changes=changes, safety=safety), text))
+        for code, hit, trouble in troubles:
             speaking = _for(rules.get(code, []), facts)
             if not speaking:
                 yield code
             for rule in speaking:
                 context = _context(rule, setting, facts.value)
-                yield RawHit(rule, hit._replace(discriminator=code), context, text)
+                yield RawHit(rule, hit._replace(discriminator=code), context, trouble)
 
 
 def _for(rules: list[Rule], facts: Facts) -> list[Rule]:

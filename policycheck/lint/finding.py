@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from policycheck.model.origin import ObjectKey
 from policycheck.record import NamedTuple
-from policycheck.source.document import FileReport, Span
-
-if TYPE_CHECKING:
-    from policycheck.source.edit import Change
+from policycheck.source.document import Change, FileReport, Span
 
 SEVERITIES = ("error", "warning", "info")
 

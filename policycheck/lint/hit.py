@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from policycheck.model.origin import DocumentId, Path
 from policycheck.record import NamedTuple
+from policycheck.source.document import Change
 
 
 class Related(NamedTuple):
@@ -18,6 +19,9 @@ class Related(NamedTuple):
 
 class Hit(NamedTuple):
     """Where a rule's subject fails, and the values that its message shows.
+
+    ``changes`` are what would mend it, with paths in the newest form (with ``raw``: as written), in this
+    document or another; ``safety`` is given where they are less safe than the rule's fix says.
 
     ``path`` is in the newest served form of the object; when it is not written in the document the
     position becomes the key of the nearest written parent. With ``on_key`` the span is the key
@@ -32,6 +36,8 @@ class Hit(NamedTuple):
     raw: bool = False
     label: str = ""  # shown right of the caret; "" takes none
     discriminator: str = ""  # tells apart several hits of one rule on one path; enters the fingerprint
+    changes: tuple[Change, ...] = ()
+    safety: str = ""
 
 
 class Skip(NamedTuple):

@@ -78,6 +78,29 @@ def render(template: str, values: Mapping[str, object], context: Mapping[str, ob
     return _TOKEN.sub(fill, template)
 
 
+def fill(template: str, values: Mapping[str, object], context: Mapping[str, object]) -> object:
+    """``template`` filled in; one that is a placeholder alone gives the value itself, whatever its type.
+
+    None when a placeholder stands for nothing. Raises MessageError as ``render`` does.
+    """
+    names = list(placeholders(template))
+    found = [_raw(name, values, context) for name in names]
+    if any(value is None or value == "" or value is UNSET for value in found):
+        return None
+    if len(names) == 1 and template.strip() == f"{{{names[0]}}}":
+        return found[0]
+    return render(template, values, context)
+
+
+def _raw(text: str, values: Mapping[str, object], context: Mapping[str, object]) -> object:
+    if text in values:
+        return values[text]
+    root = re.split(r"[.\[]", text, maxsplit=1)[0]
+    if root not in context:
+        raise MessageError(f"the fix has {{{text}}}, and the check gives no {text!r}")
+    return _look_up(context[root], text[len(root) :].removeprefix("."))
+
+
 def _look_up(value: Any, path: str) -> object:
     try:
         steps = parse_path(path)

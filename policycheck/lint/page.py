@@ -46,8 +46,8 @@ def _facts(page: Page) -> list[tuple[str, str]]:
     ]
     if model.needs:
         facts.append(("needs", ", ".join(model.needs)))
-    if model.fix:
-        facts.append(("fix", model.fix))
+    if rule.fix:
+        facts.append(("fix", rule.fix + (", when promises stay kept" if rule.fix_claims else "")))
     if rule.applies_since or rule.applies_until:
         facts.append(("versions", f"{rule.applies_since or 'first'} to {rule.applies_until or 'today'}"))
     if model.since:
@@ -76,6 +76,8 @@ def _example(title: str, example: ExampleModel) -> str:
         beside = getattr(example, name)
         if beside:
             text += f"\n\n{'which was' if name == 'before' else f'with {name}'}\n\n```yaml\n{beside.rstrip()}\n```"
+    if example.fixed:
+        text += f"\n\nFixed\n\n```yaml\n{example.fixed.rstrip()}\n```"
     return text
 
 

@@ -20,6 +20,9 @@ MODEL_SUBJECTS = ("queue", "cohort", "flavor", "workload", "node", "service", "c
 OWN = "own"  # the system of rules that come from a user's folder
 ANY = "any"  # the subject of rules about the text itself
 
+# How a fix may be made: by itself, when somebody asks for more, or by a person who fills it in.
+SAFETIES = ("safe", "unsafe", "manual")
+
 Check = Callable[[Cluster, Mapping[str, object]], Iterable[Hit | Skip]]
 
 
@@ -30,6 +33,20 @@ class Param(NamedTuple):
     default: Any
     description: str = ""
     enum: tuple[str, ...] = ()
+
+
+class FixStep(NamedTuple):
+    """One change of a fix. ``path`` counts from ``root``: object, it, or hit (the place of the finding).
+
+    The value is what ``program`` (a checked expression, base64) gives, else ``value``, whose texts may
+    hold placeholders; for a rename it is the new key.
+    """
+
+    action: str
+    root: str
+    path: tuple[str | int, ...] = ()
+    value: Any = None
+    program: str = ""
 
 
 class Rule(NamedTuple):
@@ -58,7 +75,9 @@ class Rule(NamedTuple):
     troubles: tuple[str, ...] = ()
     params: Mapping[str, Param] = {}
     needs: tuple[str, ...] = ()
-    fix: str | None = None
+    fix: str | None = None  # one of SAFETIES: the best that may be said of what it proposes
+    fix_steps: tuple[FixStep, ...] = ()  # () when the check or the reading gives the changes
+    fix_claims: bool = False  # it touches quota or policy: promises are tested before it counts as safe
     status: str = "stable"
     replaced_by: str = ""
     since: str = ""
@@ -89,6 +108,8 @@ def as_json(rule: Rule) -> dict[str, Any]:
     }
     if rule.params:
         plain["params"] = {name: list(param) for name, param in rule.params.items()}
+    if rule.fix_steps:
+        plain["fix_steps"] = [list(step) for step in rule.fix_steps]
     return plain
 
 
@@ -97,6 +118,8 @@ def from_json(plain: Mapping[str, Any]) -> Rule:
     values = dict(plain)
     if "params" in values:
         values["params"] = {n: Param(t, d, s, tuple(e)) for n, (t, d, s, e) in values["params"].items()}
+    if "fix_steps" in values:
+        values["fix_steps"] = tuple(FixStep(a, r, tuple(p), v, e) for a, r, p, v, e in values["fix_steps"])
     for name in ("troubles", "needs"):
         if name in values:
             values[name] = tuple(values[name])

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from pydantic import ValidationError
 
 from policycheck.lint import cel, message, written
+from policycheck.lint.fixfile import steps_of
 from policycheck.lint.param import param_field, wrong_params
 from policycheck.lint.rule import ANY, MODEL_SUBJECTS, OWN, Param, Rule, Systems
 from policycheck.lint.rulemodel import RuleModel
@@ -76,6 +77,10 @@ class _Checker:
         if model.check:
             self._resolve_check()
         free = bool(model.check or model.troubles)
+        fixing = model.fixing
+        steps, wrong = steps_of(model, self.variables)
+        for path, what in wrong:
+            self.wrong(path, what)
         for name in ("message", "remediation"):
             for what in message.verify(getattr(model, name), self.variables, free=free):
                 self.wrong((name,), what)
@@ -102,7 +107,9 @@ class _Checker:
                 n: Param(p.type, p.default, p.description, tuple(p.enum)) for n, p in model.params.items()
             },
             needs=tuple(model.needs),
-            fix=model.fix,
+            fix=fixing.safety if fixing else None,
+            fix_steps=steps,
+            fix_claims=bool(fixing and fixing.claims),
             status=model.status,
             replaced_by=model.replaced_by,
             since=model.since,

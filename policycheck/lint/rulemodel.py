@@ -45,6 +45,7 @@ class ExampleModel(BaseModel):
     target: dict[str, str] = {}
     cluster: str = ""  # the name of the cluster whose documents these are; "" leaves it open
     skipped: bool = False  # the rule says that it can not decide here
+    fixed: str = ""  # of a bad one: the manifest after its fixes
     note: str = ""
 
 
@@ -63,7 +64,47 @@ class ExamplesModel(BaseModel):
             raise ValueError("a good example has no findings; move it to bad")
         if any(example.skipped for example in self.bad):
             raise ValueError("'skipped' goes with a good example: what is skipped has no findings")
+        if any(example.fixed for example in self.good):
+            raise ValueError("'fixed' goes with a bad example: a good one has nothing to mend")
         return self
+
+
+class ChangeModel(BaseModel):
+    """One change: set, remove or rename what stands at a path that begins with object, it or hit."""
+
+    model_config = Strict
+    set: str = ""
+    remove: str = ""
+    rename: str = ""
+    value: Any = None  # for set; texts may hold placeholders
+    expression: str = ""  # for set: CEL that gives the value
+    to: str = ""  # for rename: the new key
+
+    @property
+    def action(self) -> Literal["set", "remove", "rename"]:
+        """Which of the three it is."""
+        return "set" if self.set else "remove" if self.remove else "rename"
+
+    @model_validator(mode="after")
+    def _one_action(self) -> ChangeModel:
+        given = [name for name in ("set", "remove", "rename") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError("a change has one of set, remove and rename, as in {remove: it.borrowingLimit}")
+        wanted = {"set": ("value", "expression"), "remove": (), "rename": ("to",)}[given[0]]
+        found = [name for name in ("value", "expression", "to") if name in self.model_fields_set]
+        if len(found) != min(len(wanted), 1) or not set(found) <= set(wanted):
+            needs = f"needs {' or '.join(wanted)}" if wanted else "takes nothing beside its path"
+            raise ValueError(f"{given[0]} {needs}, and nothing else")
+        return self
+
+
+class FixModel(BaseModel):
+    """What would mend a finding. Without changes the check gives them."""
+
+    model_config = Strict
+    safety: Literal["safe", "unsafe", "manual"]
+    claims: bool = False  # it touches quota or policy
+    changes: list[ChangeModel] = []
 
 
 class AppliesModel(BaseModel):
@@ -96,13 +137,18 @@ class RuleModel(BaseModel):
     message: Text
     params: dict[str, ParamModel] = {}
     needs: list[Literal["inventory", "context"]] = []
-    fix: Literal["safe", "unsafe", "manual"] | None = None
+    fix: Literal["safe", "unsafe", "manual"] | FixModel | None = None
     applies: AppliesModel = AppliesModel()
     rationale: Text
     remediation: Text
     sources: list[Text] = []
     since: str = ""
     examples: ExamplesModel
+
+    @property
+    def fixing(self) -> FixModel | None:
+        """The fix, also where it is said in a word."""
+        return FixModel(safety=self.fix) if isinstance(self.fix, str) else self.fix
 
     @property
     def troubles(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from policycheck.lint.finding import (
     SkippedRule,
     TargetUsed,
 )
+from policycheck.lint.fix import Found, fix_of
 from policycheck.lint.hit import Hit
 from policycheck.lint.message import MessageError, render
 from policycheck.lint.place import dotted, fingerprint, written_dotted
@@ -79,7 +80,7 @@ def run(job: Job) -> LintResult:
     for cluster, hit in raw:
         if not cluster.entries[hit.hit.id].origin.reported:
             continue
-        draft = _stamp(cluster, hit, job)
+        draft = _stamp(cluster, hit, job, runtime)
         if isinstance(draft, RuleError):
             errors.append(draft)
         else:
@@ -152,7 +153,7 @@ def _run_check(rule: Rule, setting: Setting, job: Job, outcome: Outcome) -> None
     evaluate.run_check(rule, check, setting, outcome)
 
 
-def _stamp(cluster: Cluster, raw: RawHit, job: Job) -> _Draft | RuleError:
+def _stamp(cluster: Cluster, raw: RawHit, job: Job, runtime: Callable[[], Runtime]) -> _Draft | RuleError:
     """The finding of a hit, without its fingerprint."""
     rule, hit = raw.rule, raw.hit
     facts = cluster.entries[hit.id].facts
@@ -162,6 +163,7 @@ def _stamp(cluster: Cluster, raw: RawHit, job: Job) -> _Draft | RuleError:
     except MessageError as error:
         return RuleError(rule.id, str(error), cluster.scope)
     span = raw.trouble.span if raw.trouble else job.locate(hit.id, _written(cluster, hit), hit.on_key)
+    fix = fix_of(Found(rule, hit, raw.base, raw.context, cluster), job.systems, runtime)
     finding = Finding(
         rule=rule.id,
         name=rule.name,
@@ -175,7 +177,8 @@ def _stamp(cluster: Cluster, raw: RawHit, job: Job) -> _Draft | RuleError:
         object=facts.key,
         api_version=facts.api_version,
         related=tuple(_related(cluster, hit, job)),
-        fix=rule.fix,
+        fix=fix.safety,
+        changes=fix.changes,
     )
     return _Draft(finding, hit.id, dotted(hit.path, facts.value), hit.discriminator)
 

@@ -20,7 +20,7 @@ from policycheck.lint.settings import Acceptance, PathOverride, Settings
 from policycheck.model.origin import ObjectKey
 from policycheck.model.schema import suggest
 from policycheck.record import NamedTuple
-from policycheck.source.document import Span
+from policycheck.source.document import Change, Span
 
 _LONGEST = 80  # characters of a rule's name
 _MOST_GUESSED = 50  # words for which the rule that may be meant is looked for: each takes 4 ms
@@ -46,6 +46,7 @@ class Suppression(NamedTuple):
     owner: str = ""
     reason: str = ""
     wrong: str = ""
+    cuts: tuple[Change, ...] = ()  # what takes it away
 
     def covers(self, finding: Finding) -> bool:
         """Whether ``finding`` is one that this ignores."""
@@ -277,7 +278,8 @@ def _finding(one: Suppression, rule: Rule, what: str, settings: Settings) -> Fin
         object=one.object,
         api_version=one.api_version,
         fingerprint=fingerprint(rule.id, one.object, "", ",".join(one.rules)),
-        fix=rule.fix,
+        fix=rule.fix if one.cuts else "manual" if rule.fix else None,
+        changes=one.cuts if rule.fix else (),
     )
 
 

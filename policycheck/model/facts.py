@@ -7,6 +7,7 @@ from typing import Any
 
 from policycheck.model.origin import ObjectKey, Path
 from policycheck.record import NamedTuple
+from policycheck.source.document import Mend
 
 
 class Trouble(NamedTuple):
@@ -21,6 +22,7 @@ class Trouble(NamedTuple):
     path: Path
     message: str  # what was found, what is allowed, what to do
     on_key: bool = False  # points at the key, not the value
+    mend: Mend | None = None  # what would be right, where that can be told
 
 
 class Rename(NamedTuple):
