@@ -181,7 +181,8 @@ def severity_of(rule: Rule, settings: Settings, file: str = "") -> str:
         word = _closest(rule, override.severity)
         if word is not None and _covers(override, file, settings):
             return override.severity[word]
-    return settings.severity.get(rule.id) or settings.severity.get(rule.name) or rule.severity
+    said = [severity for name, severity in settings.severity.items() if name in (rule.id, rule.name)]
+    return said[-1] if said else rule.severity  # the nearest file is the last to speak
 
 
 def _closest(rule: Rule, words: Iterable[str]) -> str | None:
@@ -193,7 +194,10 @@ def _closest(rule: Rule, words: Iterable[str]) -> str | None:
 
 def params_of(rule: Rule, settings: Settings) -> Mapping[str, object]:
     """The parameters of ``rule``: defaults, and over them what the user set."""
-    given = {**settings.params.get(rule.name, {}), **settings.params.get(rule.id, {})}
+    given: dict[str, object] = {}
+    for name, values in settings.params.items():
+        if name in (rule.id, rule.name):
+            given.update(values)
     return {name: given.get(name, param.default) for name, param in rule.params.items()}
 
 
