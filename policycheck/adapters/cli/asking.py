@@ -19,8 +19,6 @@ _FEW = 5  # files that are listed unless all are asked for
 def input_of(paths: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Sources, Settings]:
     """Sources and settings of ``common.input_options``. Raises click.UsageError."""
     common.later("--crds", options["crds"])
-    for given in options["inventory"]:
-        common.later("--inventory cluster:CONTEXT", given.startswith("cluster:"))
     settings = common.load_settings(options["config"], paths)
     settings = settings._replace(
         inventory=options["inventory"] or settings.inventory,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 STDIN_NAME = "<stdin>"
+CLUSTER = "cluster:"  # with the name of a context: a running cluster, as PATH or inventory
 
 
 def input_options(command: Command) -> Command:
@@ -227,10 +228,13 @@ def errors_of_use() -> Iterator[None]:
 def sources_of(
     paths: tuple[str, ...], settings: Settings, read: Callable[[str], bytes] | None = None
 ) -> Sources:
-    """What a command reads, by its PATHs and the settings."""
+    """What a command reads, by its PATHs and the settings.
+
+    Raises click.ClickException when a cluster is named that no kubeconfig knows.
+    """
     from policycheck.app import Sources
 
-    return Sources(
+    made = Sources(
         paths=paths,
         read=read or reader(),
         context=settings.context,
@@ -241,6 +245,14 @@ def sources_of(
         today=today(),
         crds=settings.crds,
     )
+    beside = [path for one in settings.clusters for path in (*one.paths, *one.context)]
+    hardware = [*settings.inventory, *(path for one in settings.clusters for path in one.inventory)]
+    if any(path.startswith(CLUSTER) for path in (*paths, *settings.context, *beside, *hardware)):
+        from policycheck.adapters.live.sources import with_clusters
+
+        with errors_of_use():
+            return with_clusters(made, beside, hardware, say)
+    return made
 
 
 def _render(folder: str) -> bytes:

@@ -55,7 +55,8 @@ def inventory(
     """What the inventory holds: nodes, physical and schedulable GPUs, models, topology, what is odd.
 
     PATH: files, folders, globs, or - for standard input: `kubectl get nodes -o json`, ResourceSlices, a CSV
-    table, a pool file, the file of --write, eksctl, Karpenter, GKE and Cluster API pools.
+    table, a pool file, the file of --write, eksctl, Karpenter, GKE and Cluster API pools; or
+    cluster:CONTEXT, the nodes of a running cluster.
     """
     if dated is not None and not _DAY.match(dated):
         raise common.usage_error(f"--dated is {dated!r}; write a day as YYYY-MM-DD")
@@ -64,14 +65,23 @@ def inventory(
         from policycheck.adapters.cli import racks
 
         racks.suffix(picture)
-    files = dict(_files(path))
-    missing = [given for given in path if not _exists(given)]
+    clusters = [given for given in path if given.startswith(common.CLUSTER)]
+    local = tuple(given for given in path if given not in clusters)
+    files = dict(_files(local))
+    missing = [given for given in local if not _exists(given)]
     if missing:
         common.say(f"policycheck: nothing at {', '.join(missing)}\n")
     from policycheck.report.inventory import render_json, render_text
     from policycheck.systems.core import inventory as reader
 
     read = common.reader()
+    if clusters:
+        from policycheck.adapters.live.sources import hardware
+
+        with common.errors_of_use():
+            live = hardware(clusters, common.say)
+        files.update(dict.fromkeys(live.names, True))
+        read = live.reader(read)
     found, reports = reader.load(tuple(files), read, columns=told, named=lambda file: files.get(file, True))
     common.guard((output, picture), files)
     if write:

@@ -21,6 +21,7 @@ PHASES = ("observe", "pilot", "queues", "topology")
 FAIL_ON = ("error", "warning", "info", "never")
 COLORS = ("auto", "always", "never")
 DUMPS = ("model",)
+FOR_PEOPLE = frozenset({"text", "concise", "json", "markdown"})  # formats that need no more than the result
 
 
 class Sink(NamedTuple):
@@ -138,7 +139,7 @@ def run(request: Request) -> int:
             return _dump(sources, settings, request.output)
         result = _lint(app, sources, settings, request.new_from)
     _guard([sink.file for sink in sinks], [report.file for report in result.files], settings)
-    _report(result, sinks, request, _next_steps(result, settings), common.line_source(read))
+    _report(result, sinks, request, settings, common.line_source(read))
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
 
 
@@ -223,8 +224,6 @@ def _refuse(request: Request) -> None:
     common.later("--fix", request.fix)
     common.later("--unsafe-fixes", request.unsafe_fixes)
     common.later("--diff", request.diff)
-    for inventory in request.inventory:
-        common.later("--inventory cluster:CONTEXT", inventory.startswith("cluster:"))
 
 
 def _next_steps(result: LintResult, settings: Settings) -> tuple[str, ...]:
@@ -246,16 +245,23 @@ def _report(
     result: LintResult,
     sinks: Sequence[Sink],
     request: Request,
-    steps: tuple[str, ...],
+    settings: Settings,
     lines: Callable[[str], Sequence[str]],
 ) -> None:
     from policycheck.report import render
 
+    steps = _next_steps(result, settings)
+
+    view = View(lines, next_steps=steps, statistics=request.statistics)
+    if any(sink.format not in FOR_PEOPLE for sink in sinks):
+        from policycheck.adapters.cli.machine import equipped
+
+        view = equipped(view, settings, is_compared=bool(request.new_from or settings.baseline))
     for sink in sinks:
         style = common.style_for(
             None if sink.file else sys.stdout, request.color, quiet=request.quiet, verbose=request.verbose
         )
-        common.emit(render(sink.format, result, View(lines, style, steps, request.statistics)), sink.file)
+        common.emit(render(sink.format, result, view._replace(style=style)), sink.file)
     if request.quiet or not any(sink.format == "text" and not sink.file for sink in sinks):
         _account(result, request, steps)
 
