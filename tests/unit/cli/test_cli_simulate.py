@@ -170,7 +170,7 @@ def test_a_preset_with_queues_of_its_own_needs_no_path(run, monkeypatch):
         (("q.yaml", "--target", "kueue=new"), "kueue"),
         (("q.yaml", "--trace", "t.csv", "--output", "t.csv"), "is one of the files that are read here"),
         (("q.yaml", "--trace", "t.csv", "--output", "q.yaml"), "is one of the files that are read here"),
-        (("q.yaml", "--trace", "t.csv", "--inventory", "cluster:prod"), "not available"),
+        (("q.yaml", "--trace", "t.csv", "--inventory", "cluster:prod"), "cluster:prod"),
     ],
 )
 def test_what_is_asked_wrongly_is_exit_2(folder, run, args, said):
@@ -217,7 +217,8 @@ def test_leaving_lines_out_is_advised_where_there_is_one_to_leave_out(folder, ru
 
 
 def test_a_load_beyond_words_is_told_in_few(folder, run):
-    ran = run("simulate", "q.yaml", "--mix", "research", "--load", "1e300")
+    (folder / "mix.yaml").write_text("mix: m\nclasses:\n- {name: t, share: 1, gpus: 4, duration: 20m}\n")
+    ran = run("simulate", "q.yaml", "--mix", "mix.yaml", "--horizon", "2h", "--load", "1e300")
     assert ran.code != 0
     assert "far more would arrive" in ran.err
     assert len(ran.err) < 1000

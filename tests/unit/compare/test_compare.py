@@ -245,7 +245,7 @@ def test_no_queue_on_a_side_is_no_answer(here, capsys):
     (here / "empty").mkdir()
     (here / "empty" / "n.yaml").write_text(NODES % 1)
     _, err = compare(capsys, "old", "empty", code=3)
-    assert "no queue on both sides" in err
+    assert "no scope with queues is on both sides" in err
 
 
 def test_a_revision_of_git_on_either_side(here, capsys):
