@@ -1,0 +1,190 @@
+import itertools
+import threading
+import time
+
+import pytest
+
+from policycheck.adapters.live import watch
+from policycheck.adapters.live.connect import connect
+from policycheck.adapters.live.watch import Feed
+from policycheck.app.world import World
+from tests.unit.live.fake import KUEUE, node, queue
+
+QUEUE, NODE = (KUEUE, "ClusterQueue"), ("", "Node")
+COHORT = (KUEUE, "Cohort")
+SECONDS = 20  # that anything here may take; what is waited for comes in milliseconds
+
+
+def until(what):
+    """Waits for a state that has to come."""
+    end = time.monotonic() + SECONDS
+    while not what():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    for name, value in (("FIRST", 0.01), ("LONGEST", 0.05), ("RECHECK", 0.05)):
+        monkeypatch.setattr(watch, name, value)
+
+
+@pytest.fixture
+def fed(server, kubeconfig, fast):
+    """Makes a world that keeps up with kinds of the server."""
+    made = []
+
+    def feed(*kinds):
+        world = World("live", required=kinds)
+        clock = itertools.count(1)
+        way = connect("here", sleep=lambda _: time.sleep(0.01))
+        one = Feed(way, world, kinds, now=lambda: float(next(clock)))
+        one.start()
+        made.append(one)
+        return world, one
+
+    yield feed
+    server.end_watches()
+    for one in made:
+        threading.Timer(0.05, server.end_watches).start()
+        one.stop()
+
+
+def names(world):
+    return {entry.facts.key.name for entry in world.cluster().entries.values()}
+
+
+def status(feed):
+    return {one.kind: one for one in feed.status}
+
+
+def test_a_list_then_every_change_in_order(server, fed):
+    server.put("clusterqueues", queue("a"))
+    world, feed = fed(QUEUE)
+    until(lambda: world.is_ready)
+    assert names(world) == {"a"}
+    until(lambda: server.watches.get("clusterqueues"))
+    server.put("clusterqueues", queue("b"))
+    server.put("clusterqueues", queue("a", cohortName="all"))
+    server.delete("clusterqueues", "", "b")
+    server.put("clusterqueues", queue("c"))
+    until(lambda: "c" in names(world))
+    assert names(world) == {"a", "c"}
+    (found,) = [e for e in world.cluster().entries.values() if e.facts.key.name == "a"]
+    assert found.facts.value["spec"]["cohortName"] == "all"
+    assert status(feed)[QUEUE][1:] == ("watching", "", 1, 0)
+
+
+def test_a_bookmark_moves_the_place_and_shows_that_the_watch_is_alive(server, fed):
+    world, _ = fed(NODE)
+    until(lambda: server.watches.get("nodes"))
+    before = world.staleness(1e9)[NODE]
+    server.bookmark("nodes")
+    until(lambda: world.versions()[NODE] == str(server.version))
+    assert world.staleness(1e9)[NODE] < before
+    server.end_watches()
+    until(
+        lambda: (
+            [p for path, p in server.asked if p.get("watch")][-1]["resourceVersion"] == str(server.version)
+        )
+    )
+    assert all(p["allowWatchBookmarks"] == "true" for _, p in server.asked if p.get("watch"))
+
+
+@pytest.mark.parametrize("how", ["in the stream", "at the start"])
+def test_after_410_there_is_a_new_list_and_what_went_in_between_is_gone(server, fed, how):
+    server.put("nodes", node("old"))
+    world, feed = fed(NODE)
+    until(lambda: server.watches.get("nodes"))
+    # Nobody is told of these two: the server has forgotten them.
+    with server.lock:
+        del server.objects["nodes"]["", "old"]
+        server.version += 1
+        new = node("new")
+        new["metadata"] |= {"resourceVersion": str(server.version), "uid": "new"}
+        server.objects["nodes"]["", "new"] = new
+    if how == "in the stream":
+        server.forget("nodes")
+    else:
+        server.gone_watches = 1
+        server.end_watches()
+    until(lambda: names(world) == {"new"})
+    assert status(feed)[NODE].lists == 2
+
+
+def test_a_connection_that_breaks_is_made_anew_from_where_it_was(server, fed):
+    server.put("nodes", node("a"))
+    world, feed = fed(NODE)
+    until(lambda: server.watches.get("nodes"))
+    server.busy = 3
+    server.end_watches()
+    until(lambda: server.busy == 0 and server.watches.get("nodes"))
+    server.put("nodes", node("b"))
+    until(lambda: names(world) == {"a", "b"})
+    assert status(feed)[NODE].lists == 1
+    assert status(feed)[NODE].state == "watching"
+    assert status(feed)[NODE].failures == 3
+
+
+def test_a_kind_that_is_not_served_is_told_and_taken_up_once_it_is(server, fed):
+    world, feed = fed(COHORT)
+    until(lambda: world.is_ready)
+    assert status(feed)[COHORT].state == "absent"
+    server.has[KUEUE]["v1beta2"]["Cohort"] = ("cohorts", False)
+    server.put("cohorts", {**queue("all"), "kind": "Cohort"})
+    until(lambda: names(world) == {"all"})
+    assert status(feed)[COHORT].state == "watching"
+
+
+def test_a_kind_that_is_not_ours_to_read_keeps_the_world_waiting_and_is_told(server, fed):
+    server.forbidden = {"nodes"}
+    world, feed = fed(NODE, QUEUE)
+    until(lambda: status(feed)[NODE].state == "forbidden" and world.synced(QUEUE))
+    assert world.missing == (NODE,)
+    assert "cannot list" in status(feed)[NODE].why
+    server.forbidden = set()
+    until(lambda: world.is_ready)
+    assert status(feed)[NODE].why == ""
+
+
+def test_what_is_no_event_ends_that_watch_and_no_more(server, fed):
+    world, feed = fed(NODE)
+    until(lambda: server.watches.get("nodes"))
+    with server.lock:
+        for one in server.watches["nodes"]:
+            one.put({"kind": "nonsense"})
+            one.put(None)
+    until(lambda: status(feed)[NODE].failures == 1)
+    until(lambda: server.watches.get("nodes"))
+    server.put("nodes", node("a"))
+    until(lambda: names(world) == {"a"})
+
+
+def test_an_error_inside_is_told_and_tried_again(server, fed, monkeypatch):
+    calls = []
+
+    def broken(self, value, *, now):
+        calls.append(value)
+        if len(calls) == 1:
+            raise ZeroDivisionError("a bug")
+        put(self, value, now=now)
+
+    put = World.put
+    world, feed = fed(NODE)
+    until(lambda: server.watches.get("nodes"))
+    monkeypatch.setattr(World, "put", broken)
+    server.put("nodes", node("a"))
+    until(lambda: status(feed)[NODE].failures == 1)
+    assert "ZeroDivisionError: a bug" in status(feed)[NODE].why or status(feed)[NODE].state == "watching"
+    until(lambda: names(world) == {"a"})  # by the list that follows
+
+
+def test_a_server_that_always_forgets_is_not_asked_without_rest(server, fed, monkeypatch):
+    monkeypatch.setattr(watch, "LONGEST", 1e6)
+    monkeypatch.setattr(watch, "FIRST", 0.01)
+    server.gone_watches = 1000
+    _, feed = fed(NODE)
+    until(lambda: status(feed)[NODE].lists >= 4)
+    waits = status(feed)[NODE].lists
+    # Each pause is twice the one before: from 0.01 s on, the tenth would end after ten seconds.
+    assert waits < 12
