@@ -1,19 +1,21 @@
 """A story made smaller for as long as it still breaks the promise.
 
-First whole workloads and moves go, then pods and amounts, then time. Every step is played again: what is
-left has been seen to break it, and no single step of the kinds tried makes it smaller.
+First whole workloads and moves go, several workloads become one, then pods and amounts, then time. Every step
+is played again: what is left has been seen to break it, and no single step of the kinds tried makes it smaller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd
 from typing import NamedTuple
 
-from policycheck.certify.arena import SUBMIT, Ask, Move, Scenario
+from policycheck.certify.arena import FINISH, SUBMIT, Ask, Move, Scenario
 from policycheck.model.workload import PodSet
 
 Breaks = Callable[[Scenario], bool]
 Keeps = Callable[[Ask], bool]
+_MOST_PODS = 1024  # of a workload that stands for several
 
 
 class Shrunk(NamedTuple):
@@ -31,9 +33,9 @@ class _SpentError(Exception):
 class _Trial:
     """The smallest scenario so far, and plays left."""
 
-    def __init__(self, scenario: Scenario, breaks: Breaks, budget: int, keeps: Keeps) -> None:
+    def __init__(self, scenario: Scenario, breaks: Breaks, budget: int, keeps: Keeps, apart: Keeps) -> None:
         self.best = scenario
-        self.keeps = keeps
+        self.keeps, self.apart = keeps, apart
         self.played = 0
         self._breaks = breaks
         self._budget = budget
@@ -57,13 +59,16 @@ def _free(_: Ask) -> bool:
     return False
 
 
-def shrink(scenario: Scenario, breaks: Breaks, budget: int = 400, keeps: Keeps = _free) -> Shrunk:
+def shrink(
+    scenario: Scenario, breaks: Breaks, budget: int = 400, keeps: Keeps = _free, apart: Keeps = _free
+) -> Shrunk:
     """The smallest scenario found that ``breaks``; ``scenario`` itself must. At most ``budget`` plays.
 
-    Workloads that ``keeps`` names may go as a whole, and are not made smaller.
+    Workloads that ``keeps`` names may go as a whole, and are not made smaller; those that are ``apart`` never
+    become one with others.
     """
-    trial = _Trial(scenario, breaks, budget, keeps)
-    steps = (_fewer_asks, _fewer_moves, _fewer_lost, _smaller_sets, _smaller_pods, _sooner)
+    trial = _Trial(scenario, breaks, budget, keeps, apart)
+    steps = (_fewer_asks, _fewer_moves, _fewer_lost, _merged, _smaller_sets, _smaller_pods, _sooner)
     try:
         before = None
         while before != trial.best:
@@ -126,6 +131,87 @@ def _fewer_lost(trial: _Trial) -> None:
         return scenario._replace(lost=scenario.lost[:begin] + scenario.lost[end:])
 
     _without(trial, lambda s: len(s.lost), drop)
+
+
+def _merged(trial: _Trial) -> None:
+    """One workload for several of a queue and a priority: for all of them, else for half as many at a time. It
+    comes when the first of them came, or when the last did.
+    """
+    kinds = dict.fromkeys(_kind(ask) for ask in trial.best.asks if not trial.apart(ask))
+    for kind in kinds:
+        size = len(_alike(trial, kind))
+        while size > 1:
+            begin = 0
+            while begin + size <= len(names := _alike(trial, kind)):
+                some = names[begin : begin + size]
+                if not any(trial.take(one) for one in _as_one(trial, some)):
+                    begin += 1
+            size = min(size - 1, -(-size // 2)) if size > 2 else 1
+
+
+_Kind = tuple[str, int, str]
+
+
+def _kind(ask: Ask) -> _Kind:
+    return ask.queue, ask.priority, ask.priority_class
+
+
+def _alike(trial: _Trial, kind: _Kind) -> list[str]:
+    """Workloads of one kind that may become one: of one podset each."""
+    return [
+        a.name
+        for a in trial.best.asks
+        if _kind(a) == kind and len(a.shape.pod_sets) == 1 and not trial.apart(a)
+    ]
+
+
+def _as_one(trial: _Trial, names: Sequence[str]) -> Iterator[Scenario]:
+    """The same with one workload in place of ``names``, none of which ends before the others. Those that are not
+    made smaller become one only where their pods are alike.
+    """
+    scenario, chosen = trial.best, set(names)
+    asks = [ask for ask in scenario.asks if ask.name in chosen]
+    ends = [
+        chosen & set(move.names) for move in scenario.moves if move.what == FINISH and chosen & {*move.names}
+    ]
+    if any(end != chosen for end in ends):
+        return
+    for spec in _whole([a.shape.pod_sets[0] for a in asks], as_they_are=any(map(trial.keeps, asks))):
+        for kept in dict.fromkeys((asks[0].name, asks[-1].name)):
+            moves = [
+                move._replace(
+                    asks=tuple(
+                        a._replace(shape=a.shape._replace(pod_sets=(spec,))) if a.name == kept else a
+                        for a in move.asks
+                        if a.name == kept or a.name not in chosen
+                    ),
+                    names=tuple(n for n in move.names if move.what != FINISH or n == kept or n not in chosen),
+                )
+                for move in scenario.moves
+            ]
+            yield scenario._replace(moves=_tidy(moves))
+
+
+def _whole(specs: Sequence[PodSet], *, as_they_are: bool) -> Iterator[PodSet]:
+    """All pods in one podset: alike ones as they are, then without what ties them to each other; others as pods
+    of the largest amount that divides them all, of what they all ask for.
+    """
+    first = specs[0]
+    if all(spec._replace(pods=1) == first._replace(pods=1) for spec in specs):
+        whole = first._replace(pods=sum(spec.pods for spec in specs))
+        yield whole
+        if as_they_are:
+            return
+        if whole.topology is not None:
+            yield whole._replace(topology=None)
+    if as_they_are:
+        return
+    shared = set.intersection(*({r for r, v in spec.requests.items() if v} for spec in specs))
+    for resource in sorted(shared, key=lambda r: "/" not in r):
+        each = gcd(*(spec.requests[resource] for spec in specs))
+        pods = sum(spec.pods * spec.requests[resource] for spec in specs) // each
+        if pods <= _MOST_PODS:
+            yield first._replace(pods=pods, requests={resource: each}, topology=None)
 
 
 def _changed(scenario: Scenario, name: str, change: Callable[[Ask], Ask]) -> Scenario:

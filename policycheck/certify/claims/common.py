@@ -70,13 +70,17 @@ class Bench:
         scenario: Scenario,
         breaks: Callable[[Scenario, Story], str],
         name: str,
+        stays: Callable[[Ask], bool] | None = None,
     ) -> Counterexample:
-        """The story made small. ``breaks`` says in words how a story breaks the promise, "" when it does not."""
+        """The story made small. ``breaks`` says in words how a story breaks the promise, "" when it does not.
+        Workloads that ``stays`` names (those that the team runs) are left out or stay as they are.
+        """
+        stays = stays or is_team_s_own
 
         def still(smaller: Scenario) -> bool:
             return bool(breaks(smaller, self.arena.play(smaller)))
 
-        small = shrink(scenario, still, SHRINK, is_team_s_own).scenario
+        small = shrink(scenario, still, SHRINK, stays, _is_mine).scenario
         return self.told(small, breaks, name)
 
     def told(self, scenario: Scenario, breaks: Callable[[Scenario, Story], str], name: str) -> Counterexample:
@@ -92,6 +96,10 @@ MINE = "mine-"  # names of the workloads of the one whose promise is tested
 def is_team_s_own(ask: Ask) -> bool:
     """Whether the workload is a job that the team runs, and so no smaller one will do."""
     return ask.name.startswith(MINE) and ask.shape.source != MADE
+
+
+def _is_mine(ask: Ask) -> bool:
+    return ask.name.startswith(MINE)
 
 
 def ending_of(story: Story) -> dict[str, Any]:

@@ -220,7 +220,7 @@ CLAIM = Claim(
         "takes within its quota; exhaustive when policies allow some evictions and in every story made for them others "
         "had to go. FAILS with the story when a replica is evicted; by proof when pods of batch work have a higher "
         "pod priority on the same nodes, when quota is short of a rollout, or when batch work within its quota may take "
-        "so much of the nodes that too few pods have room. UNKNOWN without an inventory, and where only more than what "
+        "so much of the nodes that too few pods have room beside the other services, as many as are promised. UNKNOWN without an inventory, and where only more than what "
         "batch queues own might take the room."
     ),
     premise="A service that asks for accelerators is in sight, or a job of a serving class is promised.",

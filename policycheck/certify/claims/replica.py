@@ -36,6 +36,7 @@ class Serving:
         self, bench: Bench, service: Service, seen: Sequence[Service], every: Sequence[Service]
     ) -> None:
         self.bench, self.arena, self.service, self.seen = bench, bench.arena, service, seen
+        self.every = every
         self.sources = {one.shape.source for one in every if one.shape.source}
         self.queues = {one.queue for one in every if one.queue and not any(self.running(one.queue))}
         self.sets = [s for s in service.shape.pod_sets if s.pods and self.resource(s)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from policycheck.certify.arena import SUBMIT, Load, Move, Scenario, Service, Story
 from policycheck.certify.attack import attack, fill, mixes, rivals
+from policycheck.certify.claims.beside import MOST_ASKS, Company
 from policycheck.certify.claims.common import MINE, declared, listed
 from policycheck.certify.claims.replica import FINE, Answer, Serving
 from policycheck.certify.claims.worst import left, spots
@@ -16,8 +17,6 @@ from policycheck.simulate.hold import FAILS as NOT_HELD
 from policycheck.simulate.hold import HOLDS as HELD
 from policycheck.simulate.hold import hold
 
-_MOST_ASKS = 64  # replicas of one story
-
 
 class Space:
     """Room for one service."""
@@ -25,6 +24,7 @@ class Space:
     def __init__(self, of: Serving, claim: str) -> None:
         self.of, self.claim = of, claim
         self.bench, self.arena, self.service, self.seen = of.bench, of.arena, of.service, of.seen
+        self.company = Company(of, claim)
 
     def quota(self) -> Answer:
         """Whether it has quota for its fewest replicas whenever it asks, and for a rollout beside batch work."""
@@ -63,7 +63,7 @@ class Space:
     def _alone(self) -> Answer:
         """A rollout while nobody else is there: companions and topology count too."""
         asks = tuple(self.of.asks(MINE))
-        if len(asks) > _MOST_ASKS:
+        if len(asks) > MOST_ASKS:
             return FINE
         scenario = Scenario((Move(1, SUBMIT, asks),), cycles=2 * len(asks) + 10)
         if not _waits(scenario, self.arena.play(scenario)):
@@ -104,7 +104,8 @@ class Space:
             budget = self._budget(resource, every=True)
             where = spots(self.arena, spec, flavors, resource, sorted(budget), self.of.tolerations())
             each = spec.requests[resource]
-            others = self._others(spec, resource)
+            beside = self.company.keeps_out(spec, resource)
+            others = max(self._others(spec, resource), beside)
             free = left(where, each, budget, certain=False) - others
             if free >= pods:
                 continue
@@ -115,11 +116,16 @@ class Space:
                 continue
             sure = left(where, each, self._budget(resource, every=False), certain=True)
             what = f"{pods} pods of {show(resource, each)} {resource}"
-            if sure < pods:
+            if sure - beside < pods:
+                those = f"{sure} of {what} have room"
+                if beside and sure >= pods:
+                    those = f"{max(0, sure - beside)} of {what} have room beside the other services"
                 return Answer(
                     FAILS,
-                    f"batch work within its quota may take the nodes so that {sure} of {what} have room, and its pods "
-                    "can not displace them",
+                    f"batch work within its quota may take the nodes so that {those}, and its pods can not displace "
+                    "them",
+                    PROOF,
+                    self.company.crowded(resource, {f for spot in where for f in spot.flavors}),
                 )
             return Answer(
                 UNKNOWN,
@@ -160,12 +166,8 @@ class Space:
 
     def _share(self, spec: PodSet, other: PodSet, one: Service, resource: str) -> bool:
         """Whether there is a node that both may use."""
-        loads = [
-            Load("it", spec._replace(pods=1), 1, self.of.flavors(resource)),
-            Load(one.name, other._replace(pods=1), 1, self.of.flavors_of(one, resource)),
-        ]
-        homes = [{c for home in d.allowed for c in home} for d in self.arena.posed(loads).demands]
-        return bool(homes) and not homes[0].isdisjoint(homes[-1])
+        mine, theirs = self.company.homes(spec, other, one, resource)
+        return not mine.isdisjoint(theirs)
 
     def _budget(self, resource: str, *, every: bool) -> Mapping[str, int]:
         """What batch work may hold by flavor: with ``every`` all of its trees, else what its queues own."""

@@ -19,7 +19,7 @@ from policycheck.certify.attack import (
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.claims.common import MINE, Bench, declared, shapes_of
 from policycheck.certify.promise import Promises, Shape, TeamPromise
-from policycheck.certify.verdict import FAILS, HOLDS, SEARCH, UNKNOWN, Verdict
+from policycheck.certify.verdict import FAILS, HOLDS, PROOF, SEARCH, UNKNOWN, Verdict
 
 NAME = "no-starvation"
 _WAVES = 6  # in which others go on coming
@@ -41,6 +41,9 @@ def _starvation(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
     barred = bench.barred(team)
     if barred is not None:
         return barred
+    never = _never(bench, team)
+    if never is not None:
+        return never
     arena = bench.arena
     tried = came = 0
     for scenario in _streams(bench, team, effort):
@@ -84,6 +87,30 @@ def _starvation(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
         evidence=evidence,
         derived=team.derived,
     )
+
+
+def _never(bench: Bench, team: TeamPromise) -> Verdict | None:
+    """A job of the team within its guarantee that does not run even when nobody else is there."""
+    arena = bench.arena
+    for queue in team.queues:
+        own = _guarantee(arena, team, queue)
+        for shape in shapes_of(arena, team, queue):
+            why = arena.fits(queue, shape) if sets_within([shape], own, queue) else ""
+            if not why:
+                continue
+            scenario = _stream(arena, queue, shape, None, ())
+            name = f"{NAME} {team.name}"
+            shown = _starved(scenario, arena.play(scenario))
+            return bench.verdict(
+                team.name,
+                FAILS,
+                PROOF,
+                f"{shape.name} is within the guarantee of {queue} and never runs, whoever else is there: {why}",
+                premise={"withinTheGuarantee": 1},
+                counterexample=bench.told(scenario, _starved, name) if shown else None,
+                derived=team.derived,
+            )
+    return None
 
 
 def _starved(scenario: Scenario, story: Story) -> str:
@@ -184,7 +211,7 @@ CLAIM = Claim(
     means=(
         "Others come in waves and end; a job within the guarantee waits among them, behind nothing, behind a job "
         "with all of the guarantee, and behind one that is larger than all there is. FAILS by search when it "
-        "never runs; HOLDS by search."
+        "never runs, by proof when it does not even where nobody else is there; HOLDS by search."
     ),
     premise="Others got quota in at least one story, or own demand stood ahead.",
     enforceable=(

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from minimal import FLAVOR, GPU, arena, classes, job, node, nodes, pod_classes, queue, shape
+from minimal import FLAVOR, GPU, TOPOLOGY, arena, classes, job, node, nodes, pod_classes, queue, shape
 
 from policycheck.certify.claim import Effort
 from policycheck.certify.claims import find
@@ -171,6 +171,28 @@ def test_jobs_of_serving_classes_are_subjects():
     assert verdicts(text, promises)["a: chat"].outcome == HOLDS
     low = promises._replace(teams=(promises.teams[0]._replace(shapes=(shape("chat", 4, 2, "serving", 1),)),))
     assert verdicts(text, low)["a: chat"].outcome == FAILS
+
+
+@pytest.mark.parametrize(
+    ("row", "gpus", "expected"),
+    [("what all of them need is there", 40, HOLDS), ("batch work takes what one of them needs", 32, FAILS)],
+)
+def test_services_have_room_beside_each_other(row, gpus, expected):
+    """Each of them alone has room beside 8 GPUs of batch work; both have it on five nodes and not on four."""
+    teams = (
+        TeamPromise("s", ("s",), {GPU: 16}, shapes=(shape("chat", 1, 16, "serving", 1000),)),
+        TeamPromise("t", ("t",), {GPU: 16}, shapes=(shape("search", 1, 16, "serving", 1000),)),
+    )
+    promises = Promises(teams, Protection(serving=("serving",)))
+    apart = {"cohort": "", "preemption": "{withinClusterQueue: Never}"}
+    text = TOPOLOGY + classes(serving=1000) + queue("a", 8, cohort="batch")
+    text += queue("s", 16, **apart) + queue("t", 16, **apart) + nodes(gpus // 8)
+    found = verdicts(text, promises)["s: chat"]
+    assert (found.outcome, found.basis) == (expected, PROOF), found
+    if expected == FAILS:
+        assert "8 of 16 pods of 1 nvidia.com/gpu have room beside the other services" in found.headline
+        assert found.counterexample.workloads <= 3
+        assert "finds no node beside batch work" in found.counterexample.timeline[-1]
 
 
 def test_nothing_that_serves():

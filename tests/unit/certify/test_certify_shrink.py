@@ -82,3 +82,58 @@ def test_nothing_is_played_twice_in_vain():
 
     shrink(MANY, breaks, 1000)
     assert len(seen) == len({repr(s) for s in seen})
+
+
+# -- several become one ---------------------------------------------------------------------------
+
+
+def test_many_small_workloads_become_one():
+    """It breaks while ``a`` holds 40 or more, which no single one of its workloads of 4 does."""
+    many = Scenario((Move(1, SUBMIT, tuple(ask(f"a{n}", "a", 1, 4) for n in range(12))),))
+    found = shrink(many, lambda s: asked(s, "a") >= 40, 1000)
+    assert found.complete
+    (one,) = found.scenario.asks
+    assert asked(found.scenario, "a") == 40
+    assert one.shape.pod_sets[0].requests == {GPU: 4}
+
+
+def test_pods_of_different_sizes_become_pods_of_what_divides_them():
+    mixed = Scenario((Move(1, SUBMIT, (ask("x", "a", 2, 6), ask("y", "a", 3, 4))),))
+    (one,) = shrink(mixed, lambda s: asked(s, "a") == 24, 1000).scenario.asks
+    assert (one.shape.pod_sets[0].pods, one.shape.pod_sets[0].requests[GPU]) == (12, 2)
+
+
+def test_workloads_of_other_queues_and_priorities_stay_apart():
+    def breaks(scenario: Scenario) -> bool:
+        low = [a for a in scenario.asks if a.priority == 0]
+        return asked(scenario, "b") >= 8 and len(low) < len(scenario.asks) and bool(low)
+
+    asks = (ask("a0", "a"), ask("b0", "b", 1), ask("b1", "b", 1)._replace(priority=9), ask("b2", "b", 1))
+    small = shrink(Scenario((Move(1, SUBMIT, asks),)), breaks, 1000).scenario
+    assert len(small.asks) == 2
+    assert {a.priority for a in small.asks} == {0, 9}
+
+
+def test_those_that_are_apart_never_become_one_and_those_that_stay_only_as_they_are():
+    asks = (ask("m1", "a", 1), ask("m2", "a", 1), ask("m3", "a", 1, 4))
+    whole = Scenario((Move(1, SUBMIT, asks),))
+
+    def names(**more: object) -> list[tuple[str, int]]:
+        small = shrink(whole, lambda s: asked(s, "a") >= 20, 1000, **more).scenario
+        return [(a.name, a.shape.pod_sets[0].pods) for a in small.asks]
+
+    assert names(keeps=lambda _: True, apart=lambda _: True) == [("m1", 1), ("m2", 1), ("m3", 1)]
+    assert names(keeps=lambda _: True) == [("m1", 2), ("m3", 1)]
+    assert len(names()) == 1
+
+
+def test_what_ends_at_different_times_does_not_become_one():
+    moves = (
+        Move(1, SUBMIT, (ask("x", "a", 1), ask("y", "a", 1))),
+        Move(3, FINISH, names=("x",)),
+    )
+
+    def breaks(scenario: Scenario) -> bool:
+        return asked(scenario, "a") >= 16 and any(m.what == FINISH for m in scenario.moves)
+
+    assert [a.name for a in shrink(Scenario(moves), breaks, 1000).scenario.asks] == ["x", "y"]
