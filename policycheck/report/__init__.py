@@ -11,7 +11,18 @@ from policycheck.lint.rule import Rule
 from policycheck.record import NamedTuple
 from policycheck.report.screen import Style
 
-FORMATS = ("text", "concise", "json", "markdown")
+FORMATS = (
+    "text",
+    "concise",
+    "json",
+    "markdown",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "checkstyle",
+    "rdjson",
+)
 
 Lines = Callable[[str], Sequence[str]]
 
@@ -28,6 +39,10 @@ class View(NamedTuple):
     statistics: bool = False  # how often each rule fired, in place of the findings
     rule: Callable[[str], Rule | None] = lambda _: None  # a rule of the rulebook by its id
     replacements: Callable[[Finding], tuple[Replacement, ...]] = lambda _: ()  # the text of a finding's fix
+    rationale: Callable[[Rule], str] = lambda _: ""  # why it hurts, as its file has it
+    relative: Callable[[str], str] = lambda file: file  # a file's name as the repository knows it
+    is_compared: bool = False  # with an earlier state: what is reported is new
+    fails: tuple[str, ...] = ("error",)  # severities that fail the run
 
 
 def render(name: str, result: LintResult, view: View) -> str:

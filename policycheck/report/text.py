@@ -71,8 +71,7 @@ def _footers(finding: Finding, result: LintResult, hidden: int) -> list[tuple[st
 
 def _summary(result: LintResult, view: View) -> list[str]:
     style = view.style
-    rows = wrap(headline(count(result), style.dot), style.width)
-    rows[0] = style.paint("strong", rows[0])
+    rows = [style.paint("strong", row) for row in wrap(headline(count(result), style.dot), style.width)]
     for notice in notices(result):
         rows.extend(_notice(notice, style))
     for step in view.next_steps:

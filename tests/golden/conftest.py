@@ -9,12 +9,16 @@ from policycheck.lint.finding import (
     Finding,
     LintResult,
     Place,
+    Replacement,
     RuleError,
     SkippedRule,
     Suppressed,
     TargetUsed,
 )
+from policycheck.lint.rule import Rule
 from policycheck.model.origin import ObjectKey
+from policycheck.report import View
+from policycheck.report.screen import Style
 from policycheck.source.document import FileReport, Span
 
 HERE = Path(__file__).parent
@@ -92,7 +96,7 @@ FULL = LintResult(
         odd(4, 4, 15, "\x1b]0;title\x07 control characters are shown, not sent"),
         odd(5, 208, 226, "a long line is cut around its mark, and a label that does not fit goes beneath it"),
         odd(6, 1, 1, "an empty span is one caret", severity="info"),
-        finding(),
+        finding(fix="safe"),
         finding(
             rule="KQ120",
             place=Place("rendered/q.yaml", Span(7, 3, 7, 9), "the text of this file is not at hand"),
@@ -104,6 +108,13 @@ FULL = LintResult(
     suppressed=(
         Suppressed(
             finding(), "moving in March", "@platform", "2027-03-31", Place("queues.yaml", Span(1, 1, 1, 5))
+        ),
+        Suppressed(
+            finding(rule="KQ120", fingerprint="9a00"),
+            "ignored in these files by the settings",
+            "",
+            "",
+            Place(".policycheck.yaml", Span(1, 1, 1, 1)),
         ),
     ),
     skipped=(
@@ -129,7 +140,63 @@ FULL = LintResult(
     documents=7,
     scopes=("prod", "dev"),
     notes=("3 rules in preview did not run",),
+    known=1,
+    before=(finding(rule="KQ120", fingerprint="77ab", related=()),),
+    ran=("ACME7", "CR001", "KQ101", "KQ120", "KQ122"),
 )
+
+RULES = {
+    rule.id: rule
+    for rule in (
+        Rule(
+            id="CR001",
+            name="odd-text",
+            title="text that looks like something else",
+            severity="warning",
+            confidence="medium",
+            phase="observe",
+            system="core",
+            subject="any",
+            message="odd text keeps the caret in its place",
+            remediation="Quote {value}.",
+        ),
+        Rule(
+            id="KQ101",
+            name="borrowing-limit-outside-cohort",
+            title="a limit on borrowing where nobody lends",
+            severity="error",
+            confidence="high",
+            phase="queues",
+            system="kueue",
+            subject="kueue.x-k8s.io/ClusterQueue",
+            message="borrowingLimit {it.borrowingLimit} does nothing",
+            remediation="Put the queue into a cohort with cohortName, or remove borrowingLimit.",
+        ),
+        Rule(
+            id="ACME7",
+            name="of-the-user",
+            title="a rule of a folder of the user's",
+            severity="info",
+            confidence="low",
+            phase="pilot",
+            system="own",
+            subject="core/Pod",
+            message="",
+            remediation="",
+        ),
+    )
+}
+
+
+def replaced(one):
+    """What the fix of a finding comes to: one line less, where it is about a limit that is written there."""
+    if one.rule == "KQ101" and one.place.span.line == 11 and one.place.file == "queues.yaml":
+        return (
+            Replacement("queues.yaml", Span(11, 48, 11, 68), ""),
+            Replacement("queues.yaml", Span(6, 3, 6, 3), "cohortName: research\n  "),
+        )
+    return ()
+
 
 CLEAN = LintResult(
     findings=(),
@@ -161,6 +228,20 @@ def make_finding():
 @pytest.fixture
 def lines():
     return lambda file: TEXTS.get(file, [])
+
+
+@pytest.fixture
+def view(lines):
+    """Everything that a format may use."""
+    return View(
+        lines,
+        Style(),
+        rule=RULES.get,
+        replacements=replaced,
+        rationale=lambda rule: f"Why {rule.name} hurts." if rule.id != "ACME7" else "",
+        relative=lambda file: f"clusters/{file}",
+        is_compared=True,
+    )
 
 
 @pytest.fixture

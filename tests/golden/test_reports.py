@@ -24,13 +24,18 @@ def test_text(look, full, lines, golden):
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "text"])
-def test_other_formats(name, full, lines, golden):
-    golden(f"full.{name}", render(name, full, View(lines, Style(), STEPS)))
+def test_other_formats(name, full, view, golden):
+    golden(f"full.{name}", render(name, full, view._replace(next_steps=STEPS)))
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_nothing_found(name, clean_result, lines, golden):
     golden(f"clean.{name}", render(name, clean_result, View(lines)))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_does_with_the_least_that_a_view_has(name, full):
+    assert render(name, full, View(lambda _: ()))
 
 
 def test_statistics(full, lines, golden):
@@ -80,7 +85,7 @@ def test_json_has_the_keys_of_the_contract(full, lines):
         "name": "team-a",
     }
     counts = {key: data["summary"][key] for key in ("documents", "errors", "warnings", "infos", "suppressed")}
-    assert counts == {"documents": 7, "errors": 3, "warnings": 5, "infos": 1, "suppressed": 1}
+    assert counts == {"documents": 7, "errors": 3, "warnings": 5, "infos": 1, "suppressed": 2}
     assert data["summary"]["targets"]["kueue"]["assumed"] is True
     assert data["summary"]["files"][2]["state"] == "partly"
 
