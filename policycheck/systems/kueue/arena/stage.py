@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from policycheck.certify.arena import (
-    FINISH,
     RESUME,
     STOP,
     SUBMIT,
@@ -26,29 +25,24 @@ from policycheck.certify.arena import (
 )
 from policycheck.certify.promise import Shape, Slo
 from policycheck.model.cluster import Cluster
-from policycheck.model.inventory import Inventory, Node
+from policycheck.model.inventory import Inventory
 from policycheck.model.workload import PodSet
 from policycheck.simulate.scheduler import Grant
 from policycheck.systems.core.link import CoreState
-from policycheck.systems.kueue import read
-from policycheck.systems.kueue.arena import ground, write
+from policycheck.systems.kueue.arena import ground
 from policycheck.systems.kueue.arena.case import Casing
 from policycheck.systems.kueue.arena.entrance import Entrance, entrances
 from policycheck.systems.kueue.arena.floor import Floor, Later, floor
 from policycheck.systems.kueue.arena.ladder import rungs
 from policycheck.systems.kueue.arena.reach import accelerators, spanned, tolerated
 from policycheck.systems.kueue.arena.serving import services, uncovered
+from policycheck.systems.kueue.arena.theatre import START, Theatre, name_of, without
 from policycheck.systems.kueue.arena.worth import enforcement, patience, timing
 from policycheck.systems.kueue.link import MULTIKUEUE
-from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.rights import KueueRights
-from policycheck.systems.kueue.scheduler.moment import NANOS, moment
-from policycheck.systems.kueue.scheduler.run import Event, Run, until_stable
-from policycheck.systems.kueue.scheduler.session import Session
+from policycheck.systems.kueue.scheduler.run import Run
 from policycheck.systems.kueue.state import KueueState, quotas
-
-_START = moment(write.time_of(86_399)) + NANOS
 
 
 class KueueArena:
@@ -76,11 +70,10 @@ class KueueArena:
         # That admission may stand still is told by ``timing``; in stories all pods are ready at once.
         waits = objects.configuration.wait_for_pods_ready._replace(block_admission=False)
         objects = objects._replace(configuration=objects.configuration._replace(wait_for_pods_ready=waits))
-        self._opening = opening._replace(objects=objects, now=_START)
+        self._opening = opening._replace(objects=objects, now=START)
         self.accelerators = accelerators(opening)
-        self._sessions: dict[tuple[str, ...], Session] = {}
         self._floors: dict[tuple[str, ...], Floor | None] = {}
-        self._made: dict[tuple[str, int, str, int], tuple[Shape, KueueWorkload]] = {}
+        self._theatre = Theatre(self._opening, self._doors)
         self._casing = Casing(cluster, self._opening, self._doors)
         self._cluster = cluster
         self.measure: Callable[[Slo, int], Measured | str] | None = None  # simulates, where that is at hand
@@ -215,7 +208,7 @@ class KueueArena:
         nodes = ground.grown(self.inventory.nodes) if grown else self._opening.nodes
         if nodes is None:  # no end of elastic pools was chosen: the smaller one counts
             nodes = tuple(n._replace(most=n.machines) for n in self.inventory.nodes if n.machines)
-        return ground.posed(loads, _without(nodes, lost) if lost else nodes, self.opening.objects)
+        return ground.posed(loads, without(nodes, lost) if lost else nodes, self.opening.objects)
 
     def provisioning(self) -> tuple[str, ...]:
         """Admission checks in use that provision."""
@@ -240,14 +233,9 @@ class KueueArena:
     def play(self, scenario: Scenario) -> Story:
         """Cycle after cycle until nothing changes, a state repeats, or the bound is reached."""
         self.plays += 1
-        session = self._session(scenario.lost).fork()
-        stopped: list[Happened] = []
-        events: dict[int, list[Event]] = {}
-        for move in scenario.moves:
-            events.setdefault(move.cycle, []).append(self._event(move, stopped))
-        run = until_stable(session, _START, scenario.cycles, events, stop_at_loop=True)
-        holding = {self._name(name): grant for name, grant in session.holding().items()}
-        waiting = {self._name(w.workload): w.reason or w.implied or "" for w in session.waiting()}
+        session, run, stopped = self._theatre.played(scenario)
+        holding = {name_of(name): grant for name, grant in session.holding().items()}
+        waiting = {name_of(w.workload): w.reason or w.implied or "" for w in session.waiting()}
         happened = tuple(
             sorted([*stopped, *self._happened(run)], key=lambda h: (h.cycle, h.what != "evicted"))
         )
@@ -260,55 +248,6 @@ class KueueArena:
             run.ran,
         )
 
-    def _session(self, lost: tuple[str, ...]) -> Session:
-        key = tuple(sorted(set(lost)))
-        found = self._sessions.get(key)
-        if found is None:
-            opening = self._opening
-            if key and opening.nodes is not None:
-                opening = opening._replace(nodes=_without(opening.nodes, key))
-            found = self._sessions[key] = opening.session()
-        return found
-
-    def _event(self, move: Move, stopped: list[Happened]) -> Callable[[Session], None]:
-        made = [self._workload(ask) for ask in move.asks]
-        names = self._ids(move.names)
-
-        def happen(session: Session) -> None:
-            if move.what == SUBMIT:
-                session.offer(made)
-            elif move.what == FINISH:
-                session.release([name for name in names if name in session.items])
-            elif move.what in (STOP, RESUME):
-                policy = "HoldAndDrain" if move.what == STOP else "None"
-                for queue in move.names:
-                    turns = session.stop(queue, policy, session.now)
-                    stopped.extend(
-                        Happened(move.cycle, "evicted", self._name(turn.workload), queue, turn.reason)
-                        for turn in turns
-                    )
-                session.settle()
-
-        return happen
-
-    def _ids(self, names: Iterable[str]) -> list[str]:
-        spaces = sorted({door.namespace for door in self._doors.values()})
-        return [f"{space}/{name}" for name in names for space in spaces]
-
-    def _workload(self, ask: Ask) -> KueueWorkload:
-        """The workload as it is read back; those of one shape in one queue are read once."""
-        key = (ask.queue, ask.priority, ask.priority_class, id(ask.shape))
-        found = self._made.get(key)
-        if found is None:
-            door = self._doors[ask.queue]
-            value = write.workload(ask, door.namespace, door.name)
-            # The shape is kept, so that its identity goes to no other one.
-            found = self._made[key] = (ask.shape, read.workload(value, []))
-        return found[1]._replace(name=ask.name, uid=ask.name, created=write.time_of(ask.age))
-
-    def _name(self, workload: str) -> str:
-        return workload.rpartition("/")[2]
-
     def _happened(self, run: Run) -> Iterable[Happened]:
         for log in run.cycles:
             for decision in log.preempting:
@@ -316,28 +255,28 @@ class KueueArena:
                     yield Happened(
                         log.number,
                         "evicted",
-                        self._name(victim.workload),
+                        name_of(victim.workload),
                         victim.queue,
                         victim.reason,
-                        self._name(decision.workload),
+                        name_of(decision.workload),
                     )
             for decision in log.reserved:
                 yield Happened(
                     log.number,
                     "reserved",
-                    self._name(decision.workload),
+                    name_of(decision.workload),
                     decision.queue,
                     grant=decision.grant,
                 )
 
     def _unplaced(
         self, scenario: Scenario, holding: Mapping[str, Grant], happened: Sequence[Happened]
-    ) -> dict[str, str]:
+    ) -> Mapping[str, str]:
         """Workloads with quota whose pods find no node, in the order in which they got it."""
         key = tuple(sorted(set(scenario.lost)))
         if key not in self._floors:
             nodes = self._opening.nodes
-            known = None if nodes is None else _without(nodes, key)
+            known = None if nodes is None else without(nodes, key)
             self._floors[key] = floor(known, self._opening.objects)
         ground = self._floors[key]
         if ground is None:
@@ -368,21 +307,6 @@ class KueueArena:
         if "alone" in story.holding:
             return story.unplaced.get("alone", "")
         return story.waiting.get("alone", "") or "it reaches no queue"
-
-
-def _without(nodes: Sequence[Node], lost: Iterable[str]) -> tuple[Node, ...]:
-    """The nodes less those lost; of a record of many machines each mention takes one."""
-    gone: dict[str, int] = {}
-    for name in lost:
-        gone[name] = gone.get(name, 0) + 1
-    left = []
-    for node in nodes:
-        machines = node.machines - gone.get(node.name, 0)
-        if machines > 0:
-            left.append(
-                node if machines == node.machines else node._replace(machines=machines, most=machines)
-            )
-    return tuple(left)
 
 
 __all__ = ["Entrance", "KueueArena"]

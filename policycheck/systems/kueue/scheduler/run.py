@@ -37,6 +37,32 @@ class Run(NamedTuple):
     loop: Loop | None
 
 
+class Course:
+    """A run as far as it has come; ``number`` is the next cycle. It may be gone on with from a copy."""
+
+    __slots__ = ("evictions", "logs", "loop", "number", "quiet", "ran", "seen")
+
+    def __init__(self) -> None:
+        self.number, self.ran = 1, 0
+        self.logs: list[CycleLog] = []
+        self.evictions: dict[str, int] = {}
+        self.seen: dict[object, int] = {}
+        self.quiet: set[object] = set()  # states before cycles that did nothing, since the last that did
+        self.loop: Loop | None = None
+
+    def copy(self) -> Course:
+        """An independent copy."""
+        made = Course()
+        made.number, made.ran, made.loop = self.number, self.ran, self.loop
+        made.logs, made.evictions = list(self.logs), dict(self.evictions)
+        made.seen, made.quiet = dict(self.seen), set(self.quiet)
+        return made
+
+    def end(self, *, converged: bool) -> Run:
+        """What happened so far."""
+        return Run(tuple(self.logs), self.evictions, converged, self.ran, self.loop)
+
+
 def until_stable(
     session: Session,
     start: int,
@@ -44,46 +70,46 @@ def until_stable(
     events: Mapping[int, Sequence[Event]] | None = None,
     *,
     stop_at_loop: bool = False,
+    course: Course | None = None,
+    pause: int = 0,
 ) -> Run:
     """Run at most ``most`` cycles, one second apart, from ``start`` on; before cycle N (from 1) the
     events of N happen.
 
     A state that comes back after something changed is a loop; with ``stop_at_loop`` the run ends
-    there, since it would go on for ever.
+    there, since it would go on for ever. With ``course`` it goes on from there, and leaves there how far it came;
+    with ``pause`` it stops before the events of that cycle, at which something is still to happen.
     """
-    due = dict(events or {})
-    logs: list[CycleLog] = []
-    evictions: dict[str, int] = {}
-    seen: dict[object, int] = {}
-    loop: Loop | None = None
-    number, ran = 1, 0
-    quiet_states: set[object] = set()  # before cycles that did nothing, since the last that did
-    while number <= most:
-        for event in due.pop(number, ()):
+    due: dict[int, Sequence[Event]] = dict(events or {})
+    if pause:
+        due[pause] = ()
+    at = Course() if course is None else course
+    while at.number <= most and at.number != pause:
+        for event in due.pop(at.number, ()):
             event(session)
         if not session.has_work():
             if not due:
-                return Run(tuple(logs), evictions, True, ran, loop)
-            number = max(number + 1, min(due))
+                return at.end(converged=True)
+            at.number = max(at.number + 1, min(due))
             continue
         before = queue_state(session)
-        decisions = session.cycle(start + (number - 1) * NANOS)
+        decisions = session.cycle(start + (at.number - 1) * NANOS)
         session.settle()
-        ran += 1
-        log = _log(number, decisions, evictions)
+        at.ran += 1
+        log = _log(at.number, decisions, at.evictions)
         if log is None:
-            if before in quiet_states and not due:
-                return Run(tuple(logs), evictions, True, ran, loop)
-            quiet_states.add(before)
+            if before in at.quiet and not due:
+                return at.end(converged=True)
+            at.quiet.add(before)
         else:
-            logs.append(log)
-            quiet_states.clear()
-            if log.preempting and not due and loop is None:
-                loop = _repeats(seen, session, number)
-                if loop is not None and stop_at_loop:
-                    return Run(tuple(logs), evictions, False, ran, loop)
-        number += 1
-    return Run(tuple(logs), evictions, False, ran, loop)
+            at.logs.append(log)
+            at.quiet.clear()
+            if log.preempting and not due and at.loop is None:
+                at.loop = _repeats(at.seen, session, at.number)
+                if at.loop is not None and stop_at_loop:
+                    return at.end(converged=False)
+        at.number += 1
+    return at.end(converged=False)
 
 
 def _log(number: int, decisions: Sequence[Decision], evictions: dict[str, int]) -> CycleLog | None:
