@@ -15,12 +15,49 @@ from policycheck.adapters.settings_layers import Layer, layers
 from policycheck.adapters.settings_text import SettingsError, place
 from policycheck.lint.settings import Acceptance, ClusterScope, PathOverride, Settings
 from policycheck.lint.written import Problem
+from policycheck.record import NamedTuple
 
-__all__ = ["NAMES", "SettingsError", "find", "load", "of_layers"]
+__all__ = [
+    "ENVIRONMENT",
+    "NAMES",
+    "SettingsError",
+    "Source",
+    "find",
+    "load",
+    "of_layers",
+    "of_values",
+    "source",
+]
 
 Name = str | os.PathLike[str]
+ENVIRONMENT = "POLICYCHECK_CONFIG"
 # os.path throughout: pathlib costs start-up.
 NAMES = (".policycheck.yaml", ".policycheck.yml")
+
+
+class Source(NamedTuple):
+    """The settings file of a run, and who chose it: "--config", "POLICYCHECK_CONFIG", "found" or ""."""
+
+    path: str | None
+    by: str
+
+
+def source(
+    config: str | None, paths: Sequence[str], environ: Mapping[str, str], *, isolated: bool = False
+) -> Source:
+    """The settings file that counts: the option's, else the environment's, else the nearest; or none.
+
+    Raises SettingsError when two lie side by side.
+    """
+    if isolated:
+        return Source(None, "")
+    if config:
+        return Source(config, "--config")
+    if environ.get(ENVIRONMENT):
+        return Source(environ[ENVIRONMENT], ENVIRONMENT)
+    # Outside a repository the search looks at one folder alone; the user's own counts as well.
+    found = find(paths) or find()
+    return Source(found, "found" if found else "")
 
 
 def find(paths: Sequence[str] = ()) -> str | None:

@@ -19,7 +19,7 @@ _FEW = 5  # files that are listed unless all are asked for
 def input_of(paths: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Sources, Settings]:
     """Sources and settings of ``common.input_options``. Raises click.UsageError."""
     common.later("--crds", options["crds"])
-    settings = common.load_settings(options["config"], paths)
+    settings = common.load_settings(options["config"], paths, isolated=options.get("isolated", False))
     settings = settings._replace(
         inventory=options["inventory"] or settings.inventory,
         target=options["target"] or settings.target,

@@ -25,7 +25,7 @@ CLUSTER = "cluster:"  # with the name of a context: a running cluster, as PATH o
 
 
 def input_options(command: Command) -> Command:
-    """--inventory, --config, --target, --rules, --crds."""
+    """--inventory, --config, --isolated, --target, --rules, --crds."""
     from policycheck.adapters.cli import options
 
     return options.input_options(command)
@@ -85,16 +85,15 @@ def later(option: str, given: object) -> None:
         raise usage_error(f"{option} is not available in this version. Nothing was checked; run without it.")
 
 
-def load_settings(config: str | None, paths: Sequence[str]) -> Settings:
+def load_settings(config: str | None, paths: Sequence[str], *, isolated: bool = False) -> Settings:
     """The settings file that applies to these paths, or the defaults. Raises click.UsageError."""
     from policycheck import data
-    from policycheck.adapters.settings_file import find, load
+    from policycheck.adapters.settings_file import load, source
 
+    if config and isolated:
+        raise usage_error("--isolated reads no settings, and --config names some: give one of them")
     with errors_of_use():
-        if config:
-            return load(config, data.cache())
-        # Outside a repository the search looks at one folder alone; the user's own counts as well.
-        return load(find(paths) or find(), data.cache())
+        return load(source(config, paths, os.environ, isolated=isolated).path, data.cache())
 
 
 def check_targets(targets: Sequence[str]) -> None:

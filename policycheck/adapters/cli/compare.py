@@ -184,4 +184,4 @@ def _side(given: str, options: Mapping[str, Any], target: Sequence[str], *, is_o
 
 
 def _settings(paths: tuple[str, ...], options: Mapping[str, Any]) -> Settings:
-    return common.load_settings(options["config"], paths)
+    return common.load_settings(options["config"], paths, isolated=options.get("isolated", False))

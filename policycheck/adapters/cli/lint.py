@@ -15,6 +15,7 @@ from policycheck.record import NamedTuple
 from policycheck.report import FORMATS, View
 
 if TYPE_CHECKING:
+    from policycheck.adapters.cli.fixing import Done
     from policycheck.app import Sources
 
 PHASES = ("observe", "pilot", "queues", "topology")
@@ -38,6 +39,7 @@ class Request(NamedTuple):
     context: tuple[str, ...]
     inventory: tuple[str, ...]
     config: str | None
+    isolated: bool
     target: tuple[str, ...]
     rules: tuple[str, ...]
     crds: tuple[str, ...]
@@ -55,6 +57,7 @@ class Request(NamedTuple):
     dump: str | None
     baseline: str | None
     write_baseline: str | None
+    grow_baseline: bool
     fix: bool
     unsafe_fixes: bool
     diff: bool
@@ -77,7 +80,17 @@ _ONE = frozenset(
     )
 )
 _FLAGS = frozenset(
-    ("quiet", "verbose", "exit_zero", "statistics", "fix", "unsafe_fixes", "diff"),
+    (
+        "isolated",
+        "quiet",
+        "verbose",
+        "exit_zero",
+        "statistics",
+        "grow_baseline",
+        "fix",
+        "unsafe_fixes",
+        "diff",
+    ),
 )
 _SHORT = {"-q": "--quiet", "-v": "--verbose"}
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -125,7 +138,13 @@ def run(request: Request) -> int:
     """One run: reads, lints, reports, and returns the exit code."""
     _refuse(request)
     sinks = parse_formats(request)
-    settings = merge(common.load_settings(request.config, request.path), request)
+    if request.fix or request.diff or request.unsafe_fixes:
+        from policycheck.adapters.cli import fixing
+
+        only = "--dump" if request.dump else "--statistics" if request.statistics else ""
+        formats = [(sink.format, "" if sink.file == (request.output or "") else sink.file) for sink in sinks]
+        fixing.check(request, formats, writes_baseline=bool(request.write_baseline), only=only)
+    settings = merge(common.load_settings(request.config, request.path, isolated=request.isolated), request)
     paths = request.path or tuple(path for cluster in settings.clusters for path in cluster.paths)
     if not paths:
         raise common.usage_error("nothing to check: give a PATH, such as `.` or `-` for standard input")
@@ -137,10 +156,50 @@ def run(request: Request) -> int:
         sources = common.sources_of(paths, settings, read)
         if request.dump:
             return _dump(sources, settings, request.output)
-        result = _lint(app, sources, settings, request.new_from)
+        fixed = _fixed(app, sources, settings, request)
+        result = fixed.result if fixed else _lint(app, sources, settings, request.new_from)
+        if fixed is None and (settings.baseline or request.write_baseline):
+            from policycheck.adapters.cli import baseline
+
+            result = baseline.apply(result, settings, request, paths)
     _guard([sink.file for sink in sinks], [report.file for report in result.files], settings)
+    if fixed and fixed.is_shown:
+        loose = request.output or ""
+        style = common.style_for(None if loose else sys.stdout, request.color, quiet=request.quiet)
+        common.emit(fixed.shown(style), loose)
+        sinks = tuple(sink for sink in sinks if sink.file != loose)
     _report(result, sinks, request, settings, common.line_source(read))
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
+
+
+def _fixed(app: ModuleType, sources: Sources, settings: Settings, request: Request) -> Done | None:
+    """What fixing comes to, when it is asked for; said on standard error."""
+    if not (request.fix or request.diff):
+        return None
+    from policycheck.adapters.cli import fixing
+
+    def look(these: Sources) -> LintResult:
+        result = _lint(app, these, settings, request.new_from)
+        if not settings.baseline:
+            return result
+        from policycheck.adapters.cli import baseline
+
+        return baseline.apply(result, settings, request, these.paths)
+
+    done = fixing.run(request, sources, settings, look)
+    fixing.report(done, quiet=request.quiet)
+    return done
+
+
+def _baseline(
+    settings: Settings, request: Request, paths: Sequence[str]
+) -> Callable[[LintResult], LintResult]:
+    """Takes what is known from before out of a result; nothing without a baseline."""
+    if not settings.baseline:
+        return lambda result: result
+    from policycheck.adapters.cli import baseline
+
+    return baseline.prepare(settings, request, paths)
 
 
 def _dump(sources: Sources, settings: Settings, output: str | None) -> int:
@@ -198,6 +257,7 @@ def merge(settings: Settings, request: Request) -> Settings:
         for name in ("select", "inventory", "target", "phase", "fail_on")
         if (value := getattr(request, name))
     }
+    changed["baseline"] = request.baseline or settings.baseline or request.write_baseline or ""
     added = {
         name: getattr(settings, name) + getattr(request, name)
         for name in ("ignore", "context", "rules", "crds")
@@ -215,15 +275,15 @@ def flat(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guard(outputs: Sequence[str], inputs: Iterable[str], settings: Settings) -> None:
-    common.guard(outputs, (*inputs, settings.file or ""), (*settings.rules, *settings.crds))
+    own = (settings.file, settings.baseline, *settings.extended)
+    common.guard(outputs, (*inputs, *own), (*settings.rules, *settings.crds))
 
 
 def _refuse(request: Request) -> None:
-    common.later("--baseline", request.baseline)
-    common.later("--write-baseline", request.write_baseline)
-    common.later("--fix", request.fix)
-    common.later("--unsafe-fixes", request.unsafe_fixes)
-    common.later("--diff", request.diff)
+    if request.write_baseline or request.grow_baseline:
+        from policycheck.adapters.cli import baseline
+
+        baseline.refuse(request)
 
 
 def _next_steps(result: LintResult, settings: Settings) -> tuple[str, ...]:

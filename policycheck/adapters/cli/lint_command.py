@@ -37,8 +37,13 @@ from policycheck.report import FORMATS
 @click.option("--exit-zero", is_flag=True, help="Findings alone do not fail the run.")
 @click.option("--statistics", is_flag=True, help="How often each rule fired, in place of the findings.")
 @click.option("--dump", type=click.Choice(DUMPS), help="What was understood, as JSON, in place of linting.")
-@click.option("--baseline", metavar="FILE", help="Findings known from before are not reported.")
-@click.option("--write-baseline", metavar="FILE", help="Record the findings of today.")
+@click.option("--baseline", metavar="FILE", help="Findings known from before are counted, not reported.")
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    help="Record the findings of today; a baseline that is there only loses what is fixed.",
+)
+@click.option("--grow-baseline", is_flag=True, help="With --write-baseline: take up what is new, too.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: fixes that change behaviour, too.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change.")

@@ -21,7 +21,7 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 
 
 def input_options(command: Command) -> Command:
-    """--inventory, --config, --target, --rules, --crds."""
+    """--inventory, --config, --isolated, --target, --rules, --crds."""
     for option in reversed(
         (
             click.option(
@@ -33,8 +33,10 @@ def input_options(command: Command) -> Command:
             click.option(
                 "--config",
                 metavar="FILE",
-                help="Settings; else the nearest .policycheck.yaml or [tool.policycheck] in pyproject.toml.",
+                help="Settings; else POLICYCHECK_CONFIG, else the nearest .policycheck.yaml or [tool.policycheck] in "
+                "pyproject.toml.",
             ),
+            click.option("--isolated", is_flag=True, help="No settings file at all."),
             click.option(
                 "--target",
                 multiple=True,

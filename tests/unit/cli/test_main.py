@@ -41,8 +41,9 @@ def test_version(run):
         (("lint", "--fix", "q.yaml"), "--fix is not available in this version"),
         (("lint", "--unsafe-fixes", "q.yaml"), "--unsafe-fixes is not available"),
         (("lint", "--diff", "q.yaml"), "--diff is not available"),
-        (("lint", "--baseline", "b.json", "q.yaml"), "--baseline is not available"),
-        (("lint", "--write-baseline", "b.json", "q.yaml"), "--write-baseline is not available"),
+        (("lint", "--baseline", "b.json", "q.yaml"), "b.json: no such file"),
+        (("lint", "--grow-baseline", "q.yaml"), "--grow-baseline says what --write-baseline may do"),
+        (("lint", "--isolated", "--config", "c.yaml", "q.yaml"), "give one of them"),
     ],
 )
 def test_errors_of_use(run, asked, args, said):

@@ -1,0 +1,202 @@
+"""``lint --baseline`` and ``--write-baseline``: what is known is counted, what is new is reported.
+
+A baseline only shrinks: where one is known, ``--write-baseline`` takes out what is fixed and adds nothing,
+unless ``--grow-baseline`` asks for it. Without one it records the findings of this run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from policycheck.adapters.cli import common
+from policycheck.lint import baseline as known_before
+from policycheck.lint.baseline import BaselineError, Compared, Entry
+from policycheck.lint.finding import LintResult
+
+if TYPE_CHECKING:
+    from policycheck.adapters.cli.lint import Request
+    from policycheck.lint.settings import Settings
+
+_SHOWN = 5  # rules that a note names
+
+
+def refuse(request: Request) -> None:
+    """Raises click.UsageError for options that do not go together."""
+    if request.grow_baseline and not request.write_baseline:
+        raise common.usage_error("--grow-baseline says what --write-baseline may do; give both")
+    if request.write_baseline and request.new_from is not None:
+        raise common.usage_error(
+            "--write-baseline records all that is found, and --new-from leaves out what is old: give one of them"
+        )
+
+
+def prepare(settings: Settings, request: Request, paths: Sequence[str]) -> Callable[[LintResult], LintResult]:
+    """Reads the baseline, so that a broken one is told before anything is checked. Raises BaselineError.
+
+    What is returned takes out of a result what the baseline knows, and writes it when asked.
+    """
+    target = request.write_baseline or ""
+    file = settings.baseline or target
+    entries = _read(file, settings, is_made=_same(file, target))
+    if target and not _same(file, target):
+        _read(target, settings, is_made=True)  # what is no baseline is not written over
+
+    def apply(result: LintResult) -> LintResult:
+        if entries is None:
+            return _begin(result, target)
+        from policycheck.app import rulebook
+
+        looked_at = _looked_at(result, file, paths)
+        compared = known_before.compare(result, entries, rulebook(settings.rules), _home(file), looked_at)
+        after = _known(result, compared)
+        if target:
+            return _ratchet(after, compared, file, request)
+        return after._replace(notes=(*after.notes, *_told(compared, file)))
+
+    return apply
+
+
+def _read(file: str, settings: Settings, *, is_made: bool) -> tuple[Entry, ...] | None:
+    """The entries in ``file``; None when there is no such file and it is about to be made."""
+    try:
+        with open(file, "rb") as opened:  # noqa: PTH123 - as everywhere on this path
+            data = opened.read()
+    except FileNotFoundError:
+        if is_made:
+            return None
+        where = f" (baseline in {settings.file})" if settings.file else ""
+        raise BaselineError(f"{file}: no such file{where}; `--write-baseline {file}` makes it") from None
+    except OSError as error:
+        raise BaselineError(f"{file}: can not be read: {error.strerror}") from None
+    return known_before.parse(data, file)
+
+
+def _same(file: str, other: str) -> bool:
+    return bool(file and other) and os.path.realpath(file) == os.path.realpath(other)
+
+
+def _home(file: str) -> Callable[[str], str]:
+    """How the baseline ``file`` calls other files: as seen from its folder, wherever the command runs."""
+    folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 - as above
+
+    def home(name: str) -> str:
+        return name if name.startswith("<") else os.path.relpath(name, folder).replace(os.sep, "/")
+
+    return home
+
+
+def _looked_at(result: LintResult, file: str, paths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a run would have found what stood in a file: it was checked, or it is gone from PATH."""
+    home = _home(file)
+    folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 - as above
+    checked = {home(one.file) for one in result.files if one.state != "notChecked" and not one.failed}
+    failed = {home(one.file) for one in result.files if one.failed}
+    roots = [os.path.abspath(path) for path in paths if path != "-"]  # noqa: PTH100 - as above
+
+    def looked_at(name: str) -> bool:
+        if name in checked:
+            return True
+        whole = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - as above
+        if name in failed or os.path.exists(whole):  # noqa: PTH110 - as above
+            return False
+        return any(whole == root or whole.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+
+    return looked_at
+
+
+def _known(result: LintResult, compared: Compared) -> LintResult:
+    before = sorted((*result.before, *compared.known), key=lambda one: one.order)
+    return result._replace(
+        findings=compared.new, before=tuple(before), known=result.known + len(compared.known)
+    )
+
+
+def _told(compared: Compared, file: str) -> tuple[str, ...]:
+    notes = []
+    if compared.gone:
+        what = _plural(compared.gone, "entry", "entries")
+        verb = "is" if compared.gone == 1 else "are"
+        notes.append(
+            f"{what} of {file} {verb} fixed: `--write-baseline {file}` takes them out, so that they stay so"
+        )
+    if compared.strange:
+        names = ", ".join(compared.strange[:_SHOWN]) + (" and more" * (len(compared.strange) > _SHOWN))
+        notes.append(f"{file} has entries of rules that are not here: {names}; they are kept")
+    return tuple(notes)
+
+
+def _begin(result: LintResult, target: str) -> LintResult:
+    """The first baseline: everything that is found."""
+    if result.errors:
+        return _unwritten(result, target)
+    entries = known_before.entries_of(result.findings, _home(target))
+    _write(target, entries)
+    all_known = Compared((), result.findings, entries, 0, 0, ())
+    note = f"{target} is a new baseline of {_plural(len(result.findings), 'finding', 'findings')}: commit it"
+    return _noted(_known(result, all_known), note)
+
+
+def _ratchet(result: LintResult, compared: Compared, file: str, request: Request) -> LintResult:
+    """A baseline that shrinks, and grows only when asked."""
+    target = request.write_baseline or ""
+    if result.errors:
+        return _unwritten(result, target)
+    old, new = os.path.dirname(os.path.abspath(file)), _home(target)  # noqa: PTH100, PTH120 - as above
+    if _same(file, target):
+        left = compared.left
+    else:  # each file names others as seen from its own folder
+        left = tuple(
+            one._replace(file=one.file if one.file[:1] == "<" else new(f"{old}/{one.file}"))
+            for one in compared.left
+        )
+    added = compared.new if request.grow_baseline else ()
+    entries = known_before.together([*left, *known_before.entries_of(added, new)])
+    _write(target, entries)
+    total = sum(one.times for one in entries)
+    said = [f"{target}: {_plural(total, 'finding', 'findings')} left"]
+    if compared.gone:
+        said.append(f"{compared.gone:,} fixed and taken out")
+    if compared.unseen:
+        said.append(f"{compared.unseen:,} kept, since their files or rules were no part of this run")
+    if added:
+        said.append(f"{len(added):,} added")
+        compared = compared._replace(known=added)
+        result = _known(result, compared._replace(new=()))
+    result = _noted(result, ", ".join(said))
+    if result.findings:
+        result = _noted(
+            result,
+            f"what is reported here is not in {target}: repair it, suppress it with a reason, or take it up with "
+            "--grow-baseline",
+        )
+    return result
+
+
+def _unwritten(result: LintResult, target: str) -> LintResult:
+    return _noted(result, f"{target} was not written: not all rules could run, so findings may be missing")
+
+
+def _noted(result: LintResult, note: str) -> LintResult:
+    return result._replace(notes=(*result.notes, note))
+
+
+def _plural(amount: int, one: str, many: str) -> str:
+    return f"{amount:,} {one if amount == 1 else many}"
+
+
+def _write(target: str, entries: Sequence[Entry]) -> None:
+    """Writes the file whole or not at all; one that says the same already is left alone."""
+    text = known_before.dump(entries)
+    beside = f"{target}.{os.getpid()}"
+    try:
+        if os.path.exists(target):  # noqa: PTH110 - as above
+            with open(target, encoding="utf-8") as opened:  # noqa: PTH123 - as above
+                if opened.read() == text:
+                    return
+        with open(beside, "w", encoding="utf-8", newline="") as made:  # noqa: PTH123 - as above
+            made.write(text)
+        os.replace(beside, os.path.realpath(target))  # noqa: PTH105 - as above
+    except OSError as error:
+        raise BaselineError(f"{target}: can not be written: {error.strerror}") from None
