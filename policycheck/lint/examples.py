@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from difflib import ndiff
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +16,9 @@ from policycheck.lint.rulemodel import ExampleModel, RuleModel
 from policycheck.lint.settings import ClusterScope, Settings
 from policycheck.lint.written import Problem
 from policycheck.record import NamedTuple
+from policycheck.source.edit import edit, in_order
+
+_FILE = "example.yaml"
 
 
 class LintTexts(Protocol):
@@ -83,14 +88,18 @@ def check_page(page: Page, lint_texts: LintTexts, settings: Settings) -> list[Fa
 
 def run_example(rule: Rule, example: ExampleModel, lint_texts: LintTexts, settings: Settings) -> list[str]:
     """How the findings of ``rule`` differ from those that ``example`` promises; empty when not."""
-    result = lint_texts(
-        {"example.yaml": example.manifest},
-        _settings_for(rule, example, settings),
-        inventory={"inventory.yaml": example.inventory} if example.inventory else None,
-        context={"context.yaml": example.context} if example.context else None,
-        crds={"crds.yaml": example.crds} if example.crds else None,
-        before={"example.yaml": example.before} if example.before else None,
-    )
+
+    def lint(manifest: str) -> LintResult:
+        return lint_texts(
+            {_FILE: manifest},
+            _settings_for(rule, example, settings),
+            inventory={"inventory.yaml": example.inventory} if example.inventory else None,
+            context={"context.yaml": example.context} if example.context else None,
+            crds={"crds.yaml": example.crds} if example.crds else None,
+            before={_FILE: example.before} if example.before else None,
+        )
+
+    result = lint(example.manifest)
     lines = [f"! {error.why}" for error in result.errors if error.rule == rule.id]
     skips = [skip.why for skip in result.skipped if skip.rule == rule.id]
     if skips and not example.skipped:
@@ -98,7 +107,36 @@ def run_example(rule: Rule, example: ExampleModel, lint_texts: LintTexts, settin
     if example.skipped and not skips:
         lines.append("! the rule ran; the example says 'skipped: true'")
     lines.extend(f"! {report.why}" for report in result.files if report.failed)
-    lines.extend(_difference(example.findings, [f for f in result.findings if f.rule == rule.id]))
+    findings = [f for f in result.findings if f.rule == rule.id]
+    lines.extend(_difference(example.findings, findings))
+    if example.fixed:
+        after = partial(_count_after, lint, rule)
+        lines.extend(
+            _unfixed(example, [f for f in findings if f.fix in ("safe", "unsafe")], len(findings), after)
+        )
+    return lines
+
+
+def _count_after(lint: Callable[[str], LintResult], rule: Rule, manifest: str) -> int:
+    return sum(finding.rule == rule.id for finding in lint(manifest).findings)
+
+
+def _unfixed(
+    example: ExampleModel, fixable: list[Finding], found: int, after: Callable[[str], int]
+) -> list[str]:
+    """How the manifest after its fixes differs from what ``example`` promises; that findings stay."""
+    changes = dict.fromkeys(c for finding in fixable for c in finding.changes if c.id.file == _FILE)
+    edited = edit(example.manifest, in_order(changes))
+    lines = [f"! not fixed: {dropped.why}" for dropped in edited.dropped]
+    if not changes:
+        lines.append("! no finding has a fix; the example says 'fixed'")
+    old, new = example.fixed.strip().splitlines(), edited.text.strip().splitlines()
+    if old != new:
+        lines.append("! the fixed manifest is another one:")
+        lines.extend(ndiff(old, new))
+    left = after(edited.text)
+    if left > found - len(fixable):
+        lines.append(f"! of {found} findings {left} stay, {len(fixable)} have a fix")
     return lines
 
 

@@ -6,6 +6,7 @@ from policycheck.lint.finding import Finding, LintResult
 from policycheck.report import Lines, View
 from policycheck.report.concise import statistics
 from policycheck.report.excerpt import excerpt
+from policycheck.report.fixes import fixable, is_fixable
 from policycheck.report.screen import Style, clean, hang, paragraphs, wrap
 from policycheck.report.summary import FEW, Notice, count, headline, notices
 
@@ -38,7 +39,7 @@ def serious(result: LintResult, view: View) -> str:
 
 
 def _finding(finding: Finding, result: LintResult, lines: Lines, style: Style) -> list[str]:
-    lead = f"{finding.severity}[{finding.rule}]"
+    lead = f"{finding.severity}[{finding.rule}]" + (" [*]" if is_fixable(finding) else "")
     message = wrap(clean(finding.message, ascii_only=style.ascii), style.width - len(lead) - 2)
     rows = hang(f"{lead}: ", message)
     rows[0] = f"{style.paint(finding.severity, lead)}: {style.paint('strong', message[0])}"
@@ -76,6 +77,9 @@ def _summary(result: LintResult, view: View) -> list[str]:
         rows.extend(_notice(notice, style))
     for step in view.next_steps:
         rows.extend(hang("next: ", wrap(clean(step, ascii_only=style.ascii), style.width - 6)))
+    offer = fixable(result.findings)
+    if offer:
+        rows.extend(hang("[*] ", wrap(offer, style.width - 4)))
     return rows
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "apply",
     "changed",
     "edit",
+    "in_order",
     "replace_scalar",
     "scalar_text",
 ]
@@ -84,6 +85,14 @@ def edit(text: str, changes: Iterable[Change]) -> Edited:
         else:
             done.append(change)
     return Edited(text.replace("\n", "\r\n") if is_dos else text, tuple(done), tuple(dropped))
+
+
+def in_order(changes: Iterable[Change]) -> list[Change]:
+    """The changes so that none moves what another one points at: cuts first, from the end of each file on."""
+    known = list(changes)
+    cuts = [change for change in known if change.action in _TIDY]
+    data = [change for change in known if change.action not in _TIDY]
+    return [*sorted(cuts, key=lambda change: (change.id.file, change.value), reverse=True), *data]
 
 
 def replace_scalar(text: str, span: Span, value: str | float | bool | None) -> Edit:

@@ -96,6 +96,14 @@ def decode(data: bytes) -> str:
         ) from error
 
 
+def encode_like(text: str, data: bytes) -> bytes:
+    """The bytes of a text in the encoding, and with the byte order mark, that ``data`` has."""
+    for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if data.startswith(mark):
+            return mark + text.encode(name)
+    return text.encode()
+
+
 def pieces(text: str) -> list[Piece]:
     """The documents of a file in order; stretches of comments and blank lines alone are none.
 

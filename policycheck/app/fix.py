@@ -1,0 +1,340 @@
+"""Fixes of findings: made together where that can be, each verified by linting again, all in memory.
+
+Entry point: ``fix(sources, options, lint, ...) -> Outcome``. A fix is kept when its finding is gone, no finding is
+new, and no promise that was kept is broken. One that is not kept is said with its reason. Every fix that is kept
+makes the findings fewer, so that this comes to an end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from policycheck.app.gather import Sources
+from policycheck.lint.finding import Finding, LintResult
+from policycheck.lint.rulebook import Rulebook
+from policycheck.record import NamedTuple
+from policycheck.source.edit import Change, edit, in_order
+from policycheck.source.files import STDIN
+from policycheck.source.text import TextError, decode, encode_like
+
+RUNS = 100  # of lint for one request; what is not tried by then is said
+Key = tuple[object, ...]
+Lint = Callable[[Sources], LintResult]
+# Why files can not be changed that hold these changes; "" when they can.
+Barred = Callable[[str], str]
+# Which claims held with the first files and fail with the second, or why none can be tested: see app.fixclaims.
+Test = Callable[[Mapping[str, bytes], Mapping[str, bytes]], "Tested"]
+
+
+class Tested(NamedTuple):
+    """What became of promises: those that are broken now, or why none could be tested."""
+
+    broken: tuple[str, ...] = ()
+    idle: str = ""
+
+
+class Options(NamedTuple):
+    """``unsafe``: fixes that may change what the cluster does as well."""
+
+    unsafe: bool = False
+    runs: int = RUNS
+
+
+class Left(NamedTuple):
+    """A finding whose fix was not kept, and why."""
+
+    finding: Finding
+    why: str
+
+
+class Outcome(NamedTuple):
+    """``before`` and ``after`` are what lint says of the files as they were and as they would be.
+
+    ``old`` and ``new`` hold the bytes of the files that change, by name.
+    """
+
+    before: LintResult
+    after: LintResult
+    old: Mapping[str, bytes]
+    new: Mapping[str, bytes]
+    fixed: tuple[Finding, ...] = ()
+    left: tuple[Left, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def overlaid(sources: Sources, new: Mapping[str, bytes]) -> Sources:
+    """The same with other bytes in some files."""
+    before = sources.read
+    return sources._replace(read=lambda name: new[name] if name in new else before(name)) if new else sources
+
+
+def barred(file: str) -> str:
+    """Why a file can not be changed by its name alone: standard input, what was rendered, a cluster."""
+    if file in {STDIN, "-"}:
+        return "standard input can not be changed"
+    if file.endswith("<rendered>"):
+        return "it is rendered: change what it is rendered from"
+    return "it is no file" if "<" in file or file.startswith("cluster:") else ""
+
+
+def fix(
+    sources: Sources,
+    options: Options,
+    lint: Lint,
+    rulebook: Rulebook,
+    test: Test = lambda _before, _after: Tested(),
+    is_barred: Barred = barred,
+) -> Outcome:
+    """Everything that ``options`` allow, until nothing changes. Nothing is written."""
+    work = _Work(sources, options, lint, rulebook, test, is_barred)
+    work.run()
+    return work.outcome()
+
+
+def is_chosen(finding: Finding, options: Options) -> bool:
+    """Whether the options allow the fix of a finding."""
+    safeties = ("safe", "unsafe") if options.unsafe else ("safe",)
+    return bool(finding.changes) and finding.fix in safeties
+
+
+def key_of(finding: Finding) -> Key:
+    """What tells findings apart from one run to the next, though lines move."""
+    return (finding.scope, finding.rule, finding.place.file, finding.object, finding.path)
+
+
+def _all(result: LintResult) -> list[Finding]:
+    return [*result.findings, *result.before, *(one.finding for one in result.suppressed)]
+
+
+class _RefusedError(Exception):
+    """Why a batch was not kept, and whose fault that may be."""
+
+    def __init__(self, why: str, blamed: Sequence[Finding]) -> None:
+        super().__init__(why)
+        self.blamed = tuple(blamed)
+
+
+class _Work:
+    """The files as they are by now, and what was found out."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        options: Options,
+        lint: Lint,
+        rulebook: Rulebook,
+        test: Test,
+        is_barred: Barred,
+    ) -> None:
+        self._sources, self._options, self._lint = sources, options, lint
+        self._rules = {rule.id: rule for rule in rulebook.rules}
+        self._test, self._is_barred = test, is_barred
+        self._new: dict[str, bytes] = {}
+        self._runs = 0
+        self.first = self.result = self._linted({})
+        self._fixed: list[Finding] = []
+        self._notes: list[str] = []
+        self._refused: dict[Key, str] = {}
+        self._suspects: set[Key] = set()
+
+    def run(self) -> None:
+        """Batch after batch; what was refused is tried once more when other fixes changed things since."""
+        kept_then = 0
+        while self._runs < self._options.runs:
+            batch = self._batch()
+            if batch:
+                self._attempt(batch)
+            elif self._refused and len(self._fixed) > kept_then:
+                kept_then = len(self._fixed)
+                self._suspects.update(self._refused)
+                self._refused.clear()
+            else:
+                return
+
+    def outcome(self) -> Outcome:
+        """What came of it."""
+        names = sorted(self._new)
+        left = []
+        for finding in self.result.findings:
+            if is_chosen(finding, self._options):
+                why = self._refused.get(key_of(finding)) or "too much had to be tried; run it again"
+                left.append(Left(finding, why))
+        return Outcome(
+            self.first,
+            self.result,
+            {name: self._sources.read(name) for name in names},
+            {name: self._new[name] for name in names},
+            tuple(self._fixed),
+            tuple(left),
+            tuple(dict.fromkeys(self._notes)),
+        )
+
+    # -- what to try ----------------------------------------------------------------------------
+
+    def _batch(self) -> list[Finding]:
+        """Fixes that do not touch each other; of those under suspicion one, by itself."""
+        open_ = [
+            finding
+            for finding in self.result.findings
+            if is_chosen(finding, self._options) and key_of(finding) not in self._refused
+        ]
+        chosen: list[Finding] = []
+        taken: dict[tuple[str, int], list[Change]] = {}
+        for finding in open_:
+            bars = filter(None, (self._is_barred(change.id.file) for change in finding.changes))
+            why = next(bars, "")
+            if why:
+                self._refused[key_of(finding)] = f"{finding.place.file}: {why}"
+            elif key_of(finding) not in self._suspects and _is_free(finding.changes, taken):
+                chosen.append(finding)
+                for change in finding.changes:
+                    taken.setdefault((change.id.file, change.id.document), []).append(change)
+        if chosen:
+            return chosen
+        return [finding for finding in open_ if key_of(finding) not in self._refused][:1]
+
+    def _attempt(self, batch: list[Finding]) -> None:
+        """Keeps the batch, or the part of it that nothing speaks against."""
+        while batch:
+            try:
+                self._keep(batch)
+            except _RefusedError as error:
+                guilty = {key_of(finding) for finding in error.blamed}
+                rest = [finding for finding in batch if key_of(finding) not in guilty]
+                if len(batch) == len(error.blamed) == 1 or not rest:
+                    for finding in error.blamed:
+                        if len(error.blamed) == 1:
+                            self._refused[key_of(finding)] = str(error)
+                    rest = batch[: len(batch) // 2]
+                self._suspects |= guilty
+                batch = rest
+                if self._runs >= self._options.runs:
+                    return
+            else:
+                return
+
+    # -- whether it may stay --------------------------------------------------------------------
+
+    def _keep(self, batch: list[Finding]) -> None:
+        """Takes over the files with a batch made, verified. Raises _RefusedError."""
+        new = {**self._new, **self._edited(batch)}
+        after = self._linted(new)
+        _verify(self.result, after, batch)
+        held = [finding for finding in batch if self._rules[finding.rule].fix_claims]
+        if held:
+            self._hold(held, new)
+        self._new, self.result = new, after
+        self._fixed.extend(batch)
+
+    def _edited(self, batch: list[Finding]) -> dict[str, bytes]:
+        by_file: dict[str, dict[Change, Finding]] = {}
+        for finding in batch:
+            for change in finding.changes:
+                by_file.setdefault(change.id.file, {}).setdefault(_hashable(change), finding)
+        edited: dict[str, bytes] = {}
+        for file, owners in by_file.items():
+            held = self._read(file)
+            try:
+                done = edit(decode(held), [_plain(change) for change in in_order(owners)])
+            except TextError as error:
+                raise _RefusedError(f"{file}: {error}", list(owners.values())) from error
+            if done.dropped:
+                dropped = done.dropped[0]
+                raise _RefusedError(dropped.why, [owners[_hashable(dropped.change)]])
+            edited[file] = encode_like(done.text, held)
+        return edited
+
+    def _hold(self, held: list[Finding], new: Mapping[str, bytes]) -> None:
+        """Promises before and after. Raises _RefusedError."""
+        tested = self._test(self._new, new)
+        if tested.idle:
+            if not self._options.unsafe:
+                raise _RefusedError(f"claims not run: {tested.idle}", held)
+            self._notes.append(f"claims not run: {tested.idle}")
+        if tested.broken:
+            what = f"a claim that holds would fail: {', '.join(tested.broken)}"
+            raise _RefusedError(what, held)
+
+    # -- files and runs -------------------------------------------------------------------------
+
+    def _linted(self, new: Mapping[str, bytes]) -> LintResult:
+        self._runs += 1
+        return self._lint(overlaid(self._sources, new))
+
+    def _read(self, name: str) -> bytes:
+        return self._new[name] if name in self._new else self._sources.read(name)
+
+
+def _verify(before: LintResult, after: LintResult, batch: Sequence[Finding]) -> None:
+    """Raises _RefusedError when something is new, or a finding that was to go is still there."""
+    old, new = Counter(map(key_of, _all(before))), Counter(map(key_of, _all(after)))
+    mended = Counter(map(key_of, batch))
+    staying = [f for f in batch if new[key_of(f)] > old[key_of(f)] - mended[key_of(f)]]
+    if staying:
+        raise _RefusedError("its finding would stay", staying)
+    more = [finding for finding in _all(after) if new[key_of(finding)] > old[key_of(finding)]]
+    if more:
+        near = [f for f in batch if any(_is_near(f, one) for one in more)] or list(batch)
+        what = more[0]
+        raise _RefusedError(f"it would make a new finding: {what.rule} {what.message}", near)
+    errors = [error for error in after.errors if error not in before.errors]
+    unread = {file.file for file in after.files if file.failed} - {f.file for f in before.files if f.failed}
+    if errors or unread:
+        why = errors[0].why if errors else f"{min(unread)} could not be read any more"
+        raise _RefusedError(why, batch)
+
+
+def _is_near(finding: Finding, other: Finding) -> bool:
+    """Whether a fix touches what another finding is about."""
+    files = {change.id.file for change in finding.changes}
+    if finding.object is None or other.object is None:
+        return other.place.file in files
+    return finding.object == other.object
+
+
+def _is_free(changes: Iterable[Change], taken: Mapping[tuple[str, int], list[Change]]) -> bool:
+    """Whether the changes touch none of those that are taken; the same change once more does no harm."""
+    return not any(
+        _collide(change, other)
+        for change in changes
+        for other in taken.get((change.id.file, change.id.document), ())
+        if change != other
+    )
+
+
+def _collide(one: Change, other: Change) -> bool:
+    """Whether one change moves or holds what the other is about."""
+    a, b = (*one.id.prefix, *one.path), (*other.id.prefix, *other.path)
+    if one.action in ("uncomment", "unrepeat") or other.action in ("uncomment", "unrepeat"):
+        return False
+    for change, path, theirs in ((one, a, b), (other, b, a)):
+        # Removing an item of a list moves those behind it.
+        is_item = change.action == "remove" and bool(path) and isinstance(path[-1], int)
+        reach = path[:-1] if is_item else path
+        if theirs[: len(reach)] == reach:
+            return True
+    return False
+
+
+def _hashable(change: Change) -> Change:
+    """The change as a key: values of YAML are no keys."""
+    value = change.value
+    return change._replace(value=_Boxed(value)) if isinstance(value, dict | list) else change
+
+
+def _plain(change: Change) -> Change:
+    return change._replace(value=change.value.value) if isinstance(change.value, _Boxed) else change
+
+
+class _Boxed:
+    """A value compared by what it holds, hashed by its text."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Boxed) and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash(repr(self.value))
