@@ -1,4 +1,4 @@
-"""etcd, kube-apiserver and helm, built from their Go modules at the versions of tools/go.mod.
+"""etcd, kube-apiserver, kubectl and helm, built from their Go modules at the versions of tools/go.mod.
 
 Built once and kept in a cache folder that is named by what goes into the build. ``python -m
 tests.e2e.apiserver.build`` builds them and prints where they are.
@@ -18,6 +18,7 @@ KUBERNETES = "v1.37.2"
 PROGRAMS = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kubectl": "k8s.io/kubernetes/cmd/kubectl",
     "helm": "helm.sh/helm/v4/cmd/helm",
 }
 KUEUE = "sigs.k8s.io/kueue@v0.17.0"

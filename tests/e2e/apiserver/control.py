@@ -213,5 +213,5 @@ def install(client, files, seconds=60):
 
 def _is_served(client, name):
     found = client.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}").json()
-    conditions = found.get("status", {}).get("conditions", ())
+    conditions = (found.get("status") or {}).get("conditions") or ()
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
