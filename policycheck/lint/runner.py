@@ -69,23 +69,13 @@ def run(job: Job) -> LintResult:
     """
     chosen = choose(job.rulebook, job.settings)
     runtime = cache(Runtime)  # one for all, made when there is something to evaluate
-    outcomes = [(cluster, _run_cluster(cluster, chosen.rules, job, runtime)) for cluster in job.clusters]
+    outcomes = [(cluster, look(cluster, chosen.rules, job, runtime)) for cluster in job.clusters]
     errors = [RuleError("settings", what) for what in complaints(job.rulebook, job.settings)]
     errors.extend(error for _, outcome in outcomes for error in outcome.errors)
     skipped = [*job.skipped, *(skip for _, outcome in outcomes for skip in outcome.skipped)]
-    # Sorted by file, so that each file with findings is looked into once.
     raw = [(cluster, hit) for cluster, outcome in outcomes for hit in outcome.hits]
-    raw.sort(key=lambda pair: (pair[1].hit.id, pair[0].scope, pair[1].rule.id))
-    drafts = []
-    for cluster, hit in raw:
-        if not cluster.entries[hit.hit.id].origin.reported:
-            continue
-        draft = _stamp(cluster, hit, job, runtime)
-        if isinstance(draft, RuleError):
-            errors.append(draft)
-        else:
-            drafts.append(draft)
-    findings = _finish(drafts, job)
+    findings, failed = stamped(raw, job, runtime)
+    errors.extend(failed)
     ran = _ran(chosen.rules, skipped, errors)
     elsewhere = by_path(findings, job.rulebook, job.settings, job.today)
     outcome = apply(elsewhere.findings, job.suppressions, ran, job.rulebook, job.settings, job.today)
@@ -107,15 +97,38 @@ def run(job: Job) -> LintResult:
     )
 
 
-def _run_cluster(
-    cluster: Cluster, rules: tuple[Rule, ...], job: Job, runtime: Callable[[], Runtime]
-) -> Outcome:
+def stamped(
+    raw: list[tuple[Cluster, RawHit]], job: Job, runtime: Callable[[], Runtime]
+) -> tuple[list[Finding], list[RuleError]]:
+    """Hits in documents that are reported as findings with their fingerprints, before anything is ignored.
+
+    Of hits that only a count tells apart, all have to be here for the count to be right.
+    """
+    drafts: list[_Draft] = []
+    errors: list[RuleError] = []
+    # Sorted by file, so that each file with findings is looked into once.
+    for cluster, hit in sorted(raw, key=lambda pair: (pair[1].hit.id, pair[0].scope, pair[1].rule.id)):
+        if not cluster.entries[hit.hit.id].origin.reported:
+            continue
+        draft = _stamp(cluster, hit, job, runtime)
+        if isinstance(draft, RuleError):
+            errors.append(draft)
+        else:
+            drafts.append(draft)
+    return _finish(drafts, job), errors
+
+
+def look(cluster: Cluster, rules: tuple[Rule, ...], job: Job, runtime: Callable[[], Runtime]) -> Outcome:
+    """What ``rules`` hit on one cluster, raw."""
     outcome = Outcome([], [], [])
     targets = job.targets.get(cluster.scope, {})
     for rule in rules:
         if rule.troubles:
             continue
-        setting = Setting(cluster, params_of(rule, job.settings), targets)
+        params = params_of(rule, job.settings)
+        if params.get("today") == "":  # the only way in which a rule learns the day
+            params = {**params, "today": job.today}
+        setting = Setting(cluster, params, targets)
         why = evaluate.reason_to_skip(rule, setting)
         if why is not None:
             if why:
