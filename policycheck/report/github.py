@@ -19,7 +19,10 @@ _NO_FILE = "<stdin>"
 
 
 def render(result: LintResult, view: View) -> str:
-    """At most ten of each level, the worst first, what could not be done before all; then what was left out."""
+    """At most ten of each level, the worst first, what could not be done before all; then what was left out.
+
+    What was there before is a notice, behind all that is new.
+    """
     told = {
         severity: [_finding(one, view) for one in result.findings if one.severity == severity]
         for severity in SEVERITIES
@@ -29,6 +32,8 @@ def render(result: LintResult, view: View) -> str:
         _command("error", {"title": f"policycheck: {error.rule}"}, error.why) for error in result.errors
     ]
     told["error"] = [*unread, *broken, *told["error"]]
+    known = sorted(result.before, key=lambda one: SEVERITIES.index(one.severity))
+    told["info"] += [_finding(one, view, known=True) for one in known]
     rows = [row for severity in SEVERITIES for row in told[severity][:MOST]]
     hidden = [
         plural(len(told[severity]) - MOST, _NOUN[severity])
@@ -40,7 +45,7 @@ def render(result: LintResult, view: View) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def _finding(finding: Finding, view: View) -> str:
+def _finding(finding: Finding, view: View, *, known: bool = False) -> str:
     span = finding.place.span
     told: dict[str, object] = {}
     body = finding.message
@@ -50,10 +55,10 @@ def _finding(finding: Finding, view: View) -> str:
         told = {"file": view.relative(finding.place.file), "line": span.line, "endLine": span.end_line}
         if span.line == span.end_line:  # columns of a remark over several lines are refused
             told |= {"col": span.column, "endColumn": span.end_column}
-    told["title"] = f"{finding.rule} {finding.name}"
+    told["title"] = f"{finding.rule} {finding.name}{' (known before)' if known else ''}"
     if finding.help:
         body += f"\n{finding.help}"
-    return _command(_LEVEL[finding.severity], told, body)
+    return _command("notice" if known else _LEVEL[finding.severity], told, body)
 
 
 def _unread(report: FileReport, view: View) -> str:

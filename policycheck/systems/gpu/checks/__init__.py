@@ -40,6 +40,7 @@ _AREAS: Mapping[str, tuple[str, ...]] = {
         "described_twice",
         "gpus_not_offered",
         "hostname_twice",
+        "inventory_old",
         "label_value_illegal",
         "labels_contradict",
         "layout_invalid",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 
+from policycheck.lint.hit import Hit
 from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
@@ -190,6 +192,25 @@ def described_twice(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             what = f"{len(ids)} documents describe it, differently; the first is counted"
             faults.append(Fault(node, ("metadata", "name"), what))
     return at_nodes(cluster, faults)
+
+
+def inventory_old(cluster: Cluster, params: Params) -> Found:
+    """An inventory that says when it was taken, and that was long ago. It stands at the first flavor that counts
+    on nodes.
+    """
+    dated, today = cluster.inventory.dated, str(params["today"])
+    try:
+        days = (date.fromisoformat(today) - date.fromisoformat(dated[:10])).days
+    except ValueError:  # it tells no day, or nobody says which day it is
+        return
+    limit = params["days"]
+    if not isinstance(limit, int) or days <= limit:
+        return
+    flavors = (f for f in cluster.view.flavors if cluster.entries[f.id].origin.reported)
+    first = next(iter(sorted(flavors, key=lambda f: (not f.node_labels, f.id))), None)
+    if first is not None:
+        path: Path = ("spec", "nodeLabels") if first.node_labels else ("metadata", "name")
+        yield Hit(first.id, path, {"dated": dated, "age": str(days)}, on_key=True)
 
 
 def hostname_twice(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
