@@ -156,13 +156,11 @@ def run(request: Request) -> int:
         sources = common.sources_of(paths, settings, read)
         if request.dump:
             return _dump(sources, settings, request.output)
+        known = _baseline(settings, request, paths)
         fixed = _fixed(app, sources, settings, request)
-        result = fixed.result if fixed else _lint(app, sources, settings, request.new_from)
-        if fixed is None and (settings.baseline or request.write_baseline):
-            from policycheck.adapters.cli import baseline
-
-            result = baseline.apply(result, settings, request, paths)
-    _guard([sink.file for sink in sinks], [report.file for report in result.files], settings)
+        result = fixed.result if fixed else known(_lint(app, sources, settings, request.new_from))
+    inputs = [report.file for report in result.files]
+    _guard([sink.file for sink in sinks], [*inputs, request.write_baseline or ""], settings)
     if fixed and fixed.is_shown:
         loose = request.output or ""
         style = common.style_for(None if loose else sys.stdout, request.color, quiet=request.quiet)
@@ -179,12 +177,8 @@ def _fixed(app: ModuleType, sources: Sources, settings: Settings, request: Reque
     from policycheck.adapters.cli import fixing
 
     def look(these: Sources) -> LintResult:
-        result = _lint(app, these, settings, request.new_from)
-        if not settings.baseline:
-            return result
-        from policycheck.adapters.cli import baseline
-
-        return baseline.apply(result, settings, request, these.paths)
+        known = _baseline(settings, request, these.paths)
+        return known(_lint(app, these, settings, request.new_from))
 
     done = fixing.run(request, sources, settings, look)
     fixing.report(done, quiet=request.quiet)
