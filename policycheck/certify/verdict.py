@@ -7,7 +7,10 @@ is UNKNOWN ("vacuous"), an empty subject NOT_APPLICABLE; neither counts as HOLDS
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from policycheck.simulate.timeline import Timeline
 
 HOLDS, FAILS, UNKNOWN, NOT_APPLICABLE = "HOLDS", "FAILS", "UNKNOWN", "NOT_APPLICABLE"
 # What an outcome rests on, strongest first.
@@ -18,13 +21,15 @@ CERTIFIED, REFUSED, UNDECIDED = "CERTIFIED", "REFUSED", "UNDECIDED"
 class Counterexample(NamedTuple):
     """The smallest story that breaks a promise. ``case`` is a situation that ``simulate --case`` replays,
     or {} where none can be written; ``end`` the part of its answer that shows the break; ``timeline`` at
-    most ten lines for people; ``workloads`` how many it takes.
+    most ten lines for people; ``workloads`` how many it takes. ``drawn`` are the lives of its workloads, for
+    pictures; a cycle is taken as a second.
     """
 
     case: Mapping[str, Any]
     timeline: tuple[str, ...]
     workloads: int
     end: Mapping[str, Any] = {}
+    drawn: Timeline | None = None
 
 
 class Verdict(NamedTuple):

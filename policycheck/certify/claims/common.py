@@ -7,6 +7,7 @@ from typing import Any
 
 from policycheck.certify.arena import Arena, Ask, Scenario, Story
 from policycheck.certify.attack import MADE
+from policycheck.certify.lives import lives
 from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.shrink import shrink
 from policycheck.certify.telling import tell
@@ -87,7 +88,9 @@ class Bench:
         """The story as it is."""
         story = self.arena.play(scenario)
         lines = tell(scenario, story, breaks(scenario, story))
-        return Counterexample(self.arena.case(scenario, name), lines, len(scenario.asks), ending_of(story))
+        drawn = lives(scenario, story, self.arena.accelerators)
+        case = self.arena.case(scenario, name)
+        return Counterexample(case, lines, len(scenario.asks), ending_of(story), drawn)
 
 
 MINE = "mine-"  # names of the workloads of the one whose promise is tested

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from policycheck.report.simulation_words import span
+
 _DIGITS = 5
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 
 class Clock(NamedTuple):
-    """``unit`` ms are one ``name``; ``end`` is that of the scenario."""
+    """``unit`` ms are one ``name``; ``end`` is that of the scenario. ``is_turns``: what is counted are turns, such
+    as cycles of a scheduler, and no time.
+    """
 
     unit: int
     name: str
     end: int
+    is_turns: bool = False
 
     def at(self, ms: int) -> float:
         """A moment on the axis, fine enough for any screen."""
@@ -40,7 +45,18 @@ class Clock(NamedTuple):
     @property
     def title(self) -> str:
         """What the axis is called."""
-        return f"{self.name} from the start"
+        return self.name if self.is_turns else f"{self.name} from the start"
+
+    def moment(self, ms: int) -> str:
+        """A moment in words."""
+        return f"{self.name} {-(-ms // self.unit)}" if self.is_turns else span(ms)
+
+    def length(self, ms: int) -> str:
+        """A stretch in words."""
+        if not self.is_turns:
+            return span(ms)
+        many = max(1, round(ms / self.unit))
+        return f"{many} {self.name}{'s' * (many != 1)}"
 
 
 def clock(end: int) -> Clock:

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from policycheck.report.page.axis import rows, spec_of, time_axis
-from policycheck.report.page.colour import BAD, MUTED
+from policycheck.report.page.colour import BAD, FOREGROUND, MUTED
 from policycheck.report.page.engine import altair
 from policycheck.report.page.html import CROSS, LINE, Cell, Column, Markup, element, fold, join, key, table
 from policycheck.report.page.view import Figure, Section, View, labels, middle
-from policycheck.report.simulation_words import span
 from policycheck.simulate.passage import evicted
 from policycheck.simulate.timeline import DONE, OPEN, Life, Stay, Timeline
 
 SHOWN = 40
 _EACH = 12  # of the first kinds of interest
 _WIDE, _NARROW = 34, 15  # characters of a job's name on the axis
+_BY = 22  # of a name beside a loss
 _TIP = 60  # of a name in what is told when one points at something
 
 
@@ -153,7 +153,12 @@ def _spec(view: View, lives: Sequence[Life], most: int) -> dict[str, Any]:
     end = view.timeline.end
     pieces = [_value(view, n, piece) for n, life in enumerate(lives) for piece in _pieces(life, end)]
     losses = [
-        {"n": n, "t": view.clock.at(stay.ended), "s": _ended(stay)}
+        {
+            "n": n,
+            "t": view.clock.at(stay.ended),
+            "s": _ended(stay),
+            "b": f"for {middle(stay.by, _BY)}" if stay.by else stay.cause,
+        }
         for n, life in enumerate(lives)
         for stay in evicted(life)
     ]
@@ -180,8 +185,21 @@ def _spec(view: View, lives: Sequence[Life], most: int) -> dict[str, Any]:
         ),
         crosses.encode(y=y, x="t:Q", tooltip=tips),
     ]
-    says = f"Lines of {len(lives)} jobs over {span(end)}."
+    if view.clock.is_turns:  # a short story: who it was for stands beside it
+        layers += [_whom(losses, known, y, view.clock.last / 2, is_left=is_left) for is_left in (False, True)]
+    says = f"Lines of {len(lives)} jobs over {view.clock.length(end)}."
     return spec_of(alt.layer(*layers).properties(width="container", height=18 * len(jobs), description=says))
+
+
+def _whom(losses: list[dict[str, Any]], known: Any, y: Any, middle_at: float, *, is_left: bool) -> Any:
+    """For whom quota was lost, above the line that waits; on the side of the loss where there is more room."""
+    alt = altair()
+    side = ">" if is_left else "<="
+    chart = alt.Chart(rows(losses)).transform_lookup(lookup="n", from_=known)
+    chart = chart.transform_filter(f"datum.t {side} {middle_at}")
+    align, dx = ("right", -8) if is_left else ("left", 8)
+    words = chart.mark_text(align=align, dx=dx, dy=-5, fontSize=11, fill=FOREGROUND)
+    return words.encode(y=y, x="t:Q", text="b:N")
 
 
 def _job(view: View, number: int, life: Life, label: str) -> dict[str, Any]:
@@ -203,7 +221,7 @@ def _value(view: View, number: int, piece: _Piece) -> dict[str, Any]:
         "u": round(max(until, begin + view.clock.last / 600), 4),  # what is short is still seen
         "k": piece.kind,
         "s": piece.says,
-        "d": span(piece.end - piece.begin),
+        "d": view.clock.length(piece.end - piece.begin),
     }
 
 
@@ -225,10 +243,10 @@ def _table(view: View, lives: Sequence[Life]) -> Markup:
             life.queue or "(none)",
             view.amount(life.amount),
             str(life.job.priority),
-            span(life.job.submit),
-            span(life.stays[0].reserved) if life.stays else "-",
+            view.clock.moment(life.job.submit),
+            view.clock.moment(life.stays[0].reserved) if life.stays else "-",
             f"{sum(1 for _ in evicted(life)):,}",
-            span(life.finished) if life.finished >= 0 else "-",
+            view.clock.moment(life.finished) if life.finished >= 0 else "-",
             life.state,
         ]
         for life in lives
