@@ -12,7 +12,7 @@ from typing import Any
 
 from policycheck.adapters import settings_merge
 from policycheck.adapters.settings_layers import Layer, layers
-from policycheck.adapters.settings_text import SettingsError, place
+from policycheck.adapters.settings_text import SettingsError, places
 from policycheck.lint.settings import Acceptance, ClusterScope, PathOverride, Settings
 from policycheck.lint.written import Problem
 from policycheck.record import NamedTuple
@@ -116,7 +116,7 @@ def of_layers(found: Sequence[Layer]) -> Settings:
         if leaf.path[0] == "clusters":
             layer, name = found[leaf.layer], leaf.value["name"]
             if name in names:
-                line, column = place(layer.path, layer.shown, leaf.path)
+                line, column = places(layer.path, layer.shown)(leaf.path)
                 what = f"a cluster {name!r} stands in {names[name].shown} too; give one of them another name"
                 raise SettingsError([Problem(layer.shown, line, column, what)])
             names[name] = layer

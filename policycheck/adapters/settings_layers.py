@@ -53,7 +53,7 @@ def _collect(
             base, name = _resolve(reference, layer)
             _allow(base, name, chain, found)
         except ValueError as error:
-            line, column = settings_text.place(path, shown, ("extends", at))
+            line, column = settings_text.places(path, shown)(("extends", at))
             raise SettingsError([Problem(shown, line, column, f"extends: {error}")]) from None
         if os.path.realpath(base) not in found:
             _collect(base, name, cache, chain, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from policycheck import __version__
@@ -40,13 +40,23 @@ def values(path: str, shown: str, cache: str | None = None) -> dict[str, Any]:
     return plain
 
 
-def place(path: str, shown: str, at: Path) -> tuple[int, int]:
-    """Line and column of a key or list item, as well as can be told; (1, 1) for a file that is gone."""
+def places(path: str, shown: str) -> Callable[[Path], tuple[int, int]]:
+    """Line and column of a key or list item, or of the nearest thing above it; (1, 1) when nothing tells.
+
+    Keys are called as SettingsModel calls them.
+    """
     try:
         written = _read(_bytes(path, shown), shown)
     except SettingsError:
-        return (1, 1)
-    return written.place(tuple(step.replace("_", "-") if isinstance(step, str) else step for step in at))
+        return lambda _: (1, 1)
+    return lambda at: written.place(_as_written(at))
+
+
+def _as_written(at: Path) -> Path:
+    """``per_path`` is written ``per-path``; what users name themselves is left as it is."""
+    depth = 2 if at[:1] == ("suppressions",) else 1
+    ours = tuple(step.replace("_", "-") if isinstance(step, str) else step for step in at[:depth])
+    return (*ours, *at[depth:])
 
 
 def _bytes(path: str, shown: str) -> bytes:

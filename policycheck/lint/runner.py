@@ -20,11 +20,12 @@ from policycheck.lint.fix import Found, fix_of
 from policycheck.lint.hit import Hit
 from policycheck.lint.message import MessageError, render
 from policycheck.lint.place import dotted, fingerprint, written_dotted
+from policycheck.lint.reminder import ending, reminder
 from policycheck.lint.rule import Rule, Systems
 from policycheck.lint.rulebook import Rulebook
 from policycheck.lint.select import choose, complaints, params_of, severity_of
 from policycheck.lint.settings import Settings, Target
-from policycheck.lint.suppression import Suppression, apply, by_path, ending, reminder
+from policycheck.lint.suppression import Suppression, apply, by_path
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
 from policycheck.record import NamedTuple

@@ -101,46 +101,60 @@ def is_firm(rule: Rule, settings: Settings) -> bool:
     return any(matches(rule, word) for word in settings.suppressions.never)
 
 
+class Fault(NamedTuple):
+    """Something in the settings that fits no rule: under which key, at which word, and what to do."""
+
+    setting: str
+    word: str
+    message: str
+
+
 def complaints(rulebook: Rulebook, settings: Settings) -> list[str]:
     """What in ``settings`` names no rule, no parameter, or no value that there is (exit code 2)."""
-    wrong: list[str] = []
+    return [fault.message for fault in faults(rulebook, settings)]
+
+
+def faults(rulebook: Rulebook, settings: Settings) -> Iterator[Fault]:
+    """The same with the setting that each is about."""
+    paths = [word for one in settings.per_path for word in (*one.ignore, *one.select, *one.severity)]
     for option, words in (
         ("select", settings.select),
         ("ignore", settings.ignore),
-        (
-            "per-path",
-            [word for one in settings.per_path for word in (*one.ignore, *one.select, *one.severity)],
-        ),
+        ("per-path", paths),
         ("severity", settings.severity),
         ("params", settings.params),
         ("suppressions.never", settings.suppressions.never),
     ):
-        wrong.extend(_unknown(rulebook, option, words))
-    for given in (settings.severity, *(one.severity for one in settings.per_path)):
+        yield from _unknown(rulebook, option, words)
+    severities = [("severity", settings.severity), *(("per-path", one.severity) for one in settings.per_path)]
+    for option, given in severities:
         for name, severity in given.items():
             if severity not in SEVERITIES:
-                wrong.append(f"severity of {name} is {severity!r}; allowed are {', '.join(SEVERITIES)}")
+                what = f"severity of {name} is {severity!r}; allowed are {', '.join(SEVERITIES)}"
+                yield Fault(option, name, what)
     for name, values in settings.params.items():
         rule = rulebook.find(name)
         if rule is not None:
-            wrong.extend(f"params of {name}: {what}" for what in wrong_params(values, rule.params))
+            for what in wrong_params(values, rule.params):
+                yield Fault("params", name, f"params of {name}: {what}")
     if settings.phase and settings.phase not in PHASES:
-        wrong.append(f"phase is {settings.phase!r}; allowed are {', '.join(PHASES)}")
-    return [*wrong, *_against_firmness(rulebook, settings), *_pin(rulebook, settings.rulebook)]
+        what = f"phase is {settings.phase!r}; allowed are {', '.join(PHASES)}"
+        yield Fault("phase", settings.phase, what)
+    yield from _against_firmness(rulebook, settings)
+    yield from _lacking(settings)
+    yield from _pin(rulebook, settings.rulebook)
 
 
-def _unknown(rulebook: Rulebook, option: str, words: Iterable[str]) -> list[str]:
+def _unknown(rulebook: Rulebook, option: str, words: Iterable[str]) -> Iterator[Fault]:
     exact = option in ("severity", "params")
-    wrong = []
     for word in words:
         known = rulebook.find(word) if exact else any(matches(rule, word) for rule in rulebook.rules)
         if not known and word != ALL:
             names = [name for rule in rulebook.rules for name in (rule.id, rule.name)]
-            wrong.append(f"{option}: no rule {word!r}{suggest(word, names)}")
-    return wrong
+            yield Fault(option, word, f"{option}: no rule {word!r}{suggest(word, names)}")
 
 
-def _against_firmness(rulebook: Rulebook, settings: Settings) -> Iterator[str]:
+def _against_firmness(rulebook: Rulebook, settings: Settings) -> Iterator[Fault]:
     """Rules ignored by id or name that may not be. A wider selector leaves them out in silence."""
     if not settings.suppressions.never:
         return
@@ -149,23 +163,37 @@ def _against_firmness(rulebook: Rulebook, settings: Settings) -> Iterator[str]:
         for word in words:
             rule = rulebook.find(word)
             if rule is not None and is_firm(rule, settings):
-                yield f"{option}: {word} can not be ignored, suppressions.never names it; repair what it finds"
+                what = (
+                    f"{option}: {word} can not be ignored, suppressions.never names it; repair what it finds"
+                )
+                yield Fault(option, word, what)
 
 
-def _pin(rulebook: Rulebook, pin: str) -> Iterator[str]:
+def _lacking(settings: Settings) -> Iterator[Fault]:
+    """Paths in which something is ignored without what the settings require of that."""
+    for one in settings.per_path:
+        lacks = [word for word in settings.suppressions.require if not getattr(one, word)]
+        if lacks and (one.ignore or one.select):
+            what = f"per-path for {', '.join(one.paths)} has no {' and no '.join(lacks)}; suppressions.require asks"
+            yield Fault("per-path", one.paths[0], f"{what} for {', '.join(settings.suppressions.require)}")
+
+
+def _pin(rulebook: Rulebook, pin: str) -> Iterator[Fault]:
     from policycheck import __version__
 
     if pin.startswith(DIGEST):
         if not rulebook.digest.startswith(pin.removeprefix(DIGEST)):
-            yield (
+            what = (
                 f"rulebook: the settings pin {pin}, and the rules here are {DIGEST}{rulebook.digest}: other rules "
                 f"than those agreed on; install their version, or pin these (policycheck {__version__})"
             )
+            yield Fault("rulebook", pin, what)
     elif pin and _version(pin)[:2] > _version(__version__)[:2]:
-        yield (
+        what = (
             f"rulebook: the settings pin {pin}, and this is policycheck {__version__}, which has no rules of it: "
             "install that version, or lower the pin"
         )
+        yield Fault("rulebook", pin, what)
 
 
 def _version(text: str) -> tuple[int, int, int]:
@@ -201,14 +229,11 @@ def params_of(rule: Rule, settings: Settings) -> Mapping[str, object]:
     return {name: given.get(name, param.default) for name, param in rule.params.items()}
 
 
-def ignored_in(rule: Rule, file: str, settings: Settings, today: str = "") -> PathOverride | None:
-    """The override by which findings of ``rule`` are not reported in ``file``; None when they are.
-
-    ``today`` is an ISO date; without it nothing is at an end.
+def ignored_in(rule: Rule, file: str, settings: Settings) -> PathOverride | None:
+    """The override by which findings of ``rule`` are not reported in ``file``, whatever its end; None
+    when they are.
     """
     for override in settings.per_path:
-        if override.until and today and override.until < today:  # ISO dates sort as text
-            continue
         left_out = any(matches(rule, word) for word in override.ignore)
         if override.select and not left_out:
             left_out = not any(matches(rule, word) for word in override.select)

@@ -7,8 +7,6 @@ rule that nothing may suppress), at an end, or that ignore nothing become findin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from policycheck.lint import day
 from policycheck.lint.finding import Finding, Place, Suppressed
 from policycheck.lint.message import MessageError, render
@@ -24,7 +22,6 @@ from policycheck.source.document import Change, Span
 
 _LONGEST = 80  # characters of a rule's name
 _MOST_GUESSED = 50  # words for which the rule that may be meant is looked for: each takes 4 ms
-_SHOWN = 5  # suppressions that a note lists
 MALFORMED, EXPIRED, UNUSED = "suppression-malformed", "suppression-expired", "suppression-unused"
 REFUSED = "suppression-refused"
 
@@ -128,7 +125,7 @@ def _complaint(
     return "", ""
 
 
-def _ended(one: Suppression) -> str:
+def _ended(one: Suppression | PathOverride) -> str:
     owner = f"; its owner is {one.owner}" if one.owner else ""
     return f"it held until {one.until} and ignores nothing any more{owner}"
 
@@ -207,52 +204,43 @@ def by_path(findings: list[Finding], rulebook: Rulebook, settings: Settings, tod
     if not settings.per_path:
         return Applied(findings, [])
     place = Place(settings.file, Span(1, 1, 1, 1))
+    holding: list[PathOverride] = []
+    idle: list[tuple[str, str, PathOverride]] = []
+    for override in settings.per_path:
+        code, what = _idle(override, settings.suppressions, today)
+        if code:
+            idle.append((code, what, override))
+        else:
+            holding.append(override)
+    counting = settings._replace(per_path=tuple(holding))
     kept, ignored = [], []
     for finding in findings:
         rule = rulebook.find(finding.rule)
-        by = ignored_in(rule, finding.place.file, settings, today) if rule else None
+        by = ignored_in(rule, finding.place.file, counting) if rule else None
         if by is None:
             kept.append(finding)
         else:
             why = by.reason or "ignored in these files by the settings"
             ignored.append(Suppressed(finding, why, by.owner, by.until, place))
-    over = (one for one in settings.per_path if _is_over(one.until, today))
-    ended = [
-        Suppression(one.ignore or one.select, place, until=one.until, owner=one.owner)
-        for one in dict.fromkeys(over)
-    ]
-    rules = _reporting(rulebook, settings).get(EXPIRED, []) if ended else []
-    own = [_finding(one, rule, _ended(one), settings) for one in ended for rule in rules]
-    return Applied([*kept, *own], ignored)
+    reporting = _reporting(rulebook, settings) if idle else {}
+    own: list[Finding] = []
+    for code, what, override in idle:
+        one = Suppression(
+            override.ignore or override.select, place, until=override.until, owner=override.owner
+        )
+        about = f"in {', '.join(override.paths)} {what}"
+        own.extend(_finding(one, rule, about, settings) for rule in reporting.get(code, []))
+    return Applied([*kept, *dict.fromkeys(own)], ignored)
 
 
-def ending(suppressed: Iterable[Suppressed], asked: Acceptance, today: str) -> tuple[Suppressed, ...]:
-    """Of what is ignored the part that comes back within ``remind_days``, first things first."""
-    if not today:
-        return ()
-    last = day.later(today, asked.remind_days)
-    near = [one for one in suppressed if one.until and one.until <= last]
-    return tuple(sorted(near, key=lambda one: (one.until, one.place, one.finding.order)))
-
-
-def reminder(near: tuple[Suppressed, ...], today: str) -> tuple[str, ...]:
-    """The same in words, a suppression once: a note, or none."""
-    places: dict[tuple[str, int, str, str], list[str]] = {}
-    for one in near:
-        key = (one.place.file, one.place.span.line, one.until, one.owner)
-        places.setdefault(key, []).append(one.finding.rule)
-    if not places:
-        return ()
-    items = []
-    for (file, line, until, owner), rules in list(places.items())[:_SHOWN]:
-        days = day.between(today, until)
-        when = "after today" if days == 0 else f"in {days} day" + ("s" if days > 1 else "")
-        who = f", owner {owner}" if owner else ""
-        items.append(f"{file}:{line} {when} ({', '.join(dict.fromkeys(rules))}, until {until}{who})")
-    if len(places) > _SHOWN:
-        items.append(f"{len(places) - _SHOWN} more")
-    what = "a suppression ends" if len(places) == 1 else f"{len(places)} suppressions end"
-    return (f"{what} soon: {'; '.join(items)}",)
+def _idle(override: PathOverride, asked: Acceptance, today: str) -> tuple[str, str]:
+    """The code of why an override of the settings ignores nothing, and the words; ("", "") when it does."""
+    if not (override.ignore or override.select):
+        return "", ""
+    refusal = too_long(asked, override.until, today)
+    if refusal:
+        return REFUSED, refusal
+    return (EXPIRED, _ended(override)) if _is_over(override.until, today) else ("", "")
 
 
 def _reporting(rulebook: Rulebook, settings: Settings) -> dict[str, list[Rule]]:
