@@ -228,20 +228,21 @@ class _Work:
         self._fixed.extend(batch)
 
     def _edited(self, batch: list[Finding]) -> dict[str, bytes]:
-        by_file: dict[str, dict[Change, Finding]] = {}
+        by_file: dict[str, list[tuple[Change, Finding]]] = {}
         for finding in batch:
             for change in finding.changes:
-                by_file.setdefault(change.id.file, {}).setdefault(_hashable(change), finding)
+                by_file.setdefault(change.id.file, []).append((change, finding))
         edited: dict[str, bytes] = {}
-        for file, owners in by_file.items():
+        for file, owned in by_file.items():
             held = self._read(file)
             try:
-                done = edit(decode(held), [_plain(change) for change in in_order(owners)])
+                done = edit(decode(held), in_order(change for change, _ in owned))
             except TextError as error:
-                raise _RefusedError(f"{file}: {error}", list(owners.values())) from error
+                raise _RefusedError(f"{file}: {error}", [finding for _, finding in owned]) from error
             if done.dropped:
                 dropped = done.dropped[0]
-                raise _RefusedError(dropped.why, [owners[_hashable(dropped.change)]])
+                owners = [finding for change, finding in owned if change == dropped.change]
+                raise _RefusedError(dropped.why, owners)
             edited[file] = encode_like(done.text, held)
         return edited
 
@@ -315,26 +316,3 @@ def _collide(one: Change, other: Change) -> bool:
         if theirs[: len(reach)] == reach:
             return True
     return False
-
-
-def _hashable(change: Change) -> Change:
-    """The change as a key: values of YAML are no keys."""
-    value = change.value
-    return change._replace(value=_Boxed(value)) if isinstance(value, dict | list) else change
-
-
-def _plain(change: Change) -> Change:
-    return change._replace(value=change.value.value) if isinstance(change.value, _Boxed) else change
-
-
-class _Boxed:
-    """A value compared by what it holds, hashed by its text."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Boxed) and repr(self.value) == repr(other.value)
-
-    def __hash__(self) -> int:
-        return hash(repr(self.value))

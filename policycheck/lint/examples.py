@@ -125,8 +125,8 @@ def _unfixed(
     example: ExampleModel, fixable: list[Finding], found: int, after: Callable[[str], int]
 ) -> list[str]:
     """How the manifest after its fixes differs from what ``example`` promises; that findings stay."""
-    changes = dict.fromkeys(c for finding in fixable for c in finding.changes if c.id.file == _FILE)
-    edited = edit(example.manifest, in_order(changes))
+    changes = in_order(c for finding in fixable for c in finding.changes if c.id.file == _FILE)
+    edited = edit(example.manifest, changes)
     lines = [f"! not fixed: {dropped.why}" for dropped in edited.dropped]
     if not changes:
         lines.append("! no finding has a fix; the example says 'fixed'")

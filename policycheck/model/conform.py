@@ -14,8 +14,9 @@ from typing import Any
 from policycheck.model.amount import QuantityError, quantity
 from policycheck.model.facts import Rename, Trouble
 from policycheck.model.origin import Path
-from policycheck.model.schema import Field, Table, suggest
+from policycheck.model.schema import Field, Table, meant, suggest
 from policycheck.record import NamedTuple
+from policycheck.source.document import Mend
 
 _FIX = {
     "string": 'text; put it in quotes ("...")',
@@ -140,12 +141,15 @@ def _unknown(
         say = (
             f"{key} is a field of {theirs[0]}, and this object is {version}: the API server drops it; {write}"
         )
-        return Trouble("other-version-field", (*old, key), say, on_key=True)
+        mend = Mend((*old, key), "rename", instead) if instead else None
+        return Trouble("other-version-field", (*old, key), say, on_key=True, mend=mend)
     where = ".".join(str(p) for p in old if isinstance(p, str)) or f"a {table.kind}"
     say = (
         f"{where} has no field {key!r} in {version}: the API server drops it{suggest(str(key), dict(known))}"
     )
-    return Trouble("unknown-field", (*old, key), say, on_key=True)
+    name, is_sure = meant(str(key), dict(known))
+    mend = Mend((*old, key), "rename", name, is_sure) if name else None
+    return Trouble("unknown-field", (*old, key), say, on_key=True, mend=mend)
 
 
 def _value(field: Field, value: object, new: Path, old: Path, work: _Work) -> Any:
@@ -154,7 +158,7 @@ def _value(field: Field, value: object, new: Path, old: Path, work: _Work) -> An
     if not _is(field.type, value):
         found = _found(value)
         say = f"{_name(old)} is {found}; the API server wants {_FIX[field.type]}"
-        work.troubles.append(Trouble("wrong-type", old, say))
+        work.troubles.append(Trouble("wrong-type", old, say, mend=_retyped(field.type, value, old)))
         return value
     if isinstance(value, dict) and field.type == "object":
         _limits(field, value, old, work)
@@ -170,6 +174,52 @@ def _value(field: Field, value: object, new: Path, old: Path, work: _Work) -> An
         item = field.item or Field("any")
         return {str(k): _value(item, v, (*new, str(k)), (*old, str(k)), work) for k, v in value.items()}
     return _scalar(field, value, old, work)
+
+
+_WHOLE = re.compile(r"[-+]?(0|[1-9]\d{0,17})", re.ASCII)
+
+
+def _retyped(kind: str, value: object, old: Path) -> Mend | None:
+    """The same value in the type that is wanted, where nothing is lost."""
+    match kind, value:
+        case ("string" | "duration" | "timestamp"), bool():
+            return Mend(old, "set", "true" if value else "false", is_sure=False)
+        case "string", int():
+            return Mend(old, "set", str(value))
+        case ("int" | "number"), str() if _WHOLE.fullmatch(value.strip()):
+            return Mend(old, "set", int(value))
+        case "bool", str() if value.strip().lower() in ("true", "false"):
+            return Mend(old, "set", value.strip().lower() == "true")
+        case "list", str():
+            return Mend(old, "set", [value], is_sure=False)
+    return None
+
+
+_LOOSE = re.compile(r"([-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*([A-Za-z]*)", re.ASCII)
+_SUFFIXES = ("", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def respelling(value: object, path: Path) -> Mend | None:
+    """What writes a quantity so that it can be read, where that can be told."""
+    right = respelled(str(value))
+    return Mend(path, "set", right) if right else None
+
+
+def respelled(text: str) -> str:
+    """A quantity as the API server reads it, of one that people read the same: ``64 GiB``, ``8gi``; "" of others.
+
+    Bytes are what amounts are counted in anyway, so that the B of a unit goes.
+    """
+    match = _LOOSE.fullmatch(text.strip())
+    if match is None:
+        return ""
+    number, unit = match.groups()
+    unit = unit.removesuffix("B") if len(unit) > 1 else unit
+    near = [suffix for suffix in _SUFFIXES if suffix.lower() == unit.lower()]
+    # m is a thousandth and M a million: which of the two is meant, its case alone tells.
+    right = unit if unit in _SUFFIXES else near[0] if len(near) == 1 else ""
+    made = f"{number}{right}"
+    return made if (right or not unit) and made != text else ""
 
 
 def _name(path: Path) -> str:
@@ -217,7 +267,9 @@ def _scalar(field: Field, value: object, old: Path, work: _Work) -> object:
         say = f"{_name(old)} is {value!r}; allowed are {allowed}"
         if value in field.aliases:
             say += f" (before {work.table.newest} {value} meant {field.aliases[value]})"
-        work.troubles.append(Trouble("bad-enum", old, say))
+        name, is_sure = (field.aliases[value], True) if value in field.aliases else meant(value, field.enum)
+        mend = Mend(old, "set", name, is_sure) if name else None
+        work.troubles.append(Trouble("bad-enum", old, say, mend=mend))
         return value
     _limits(field, value, old, work)
     return value
@@ -247,7 +299,8 @@ def _limits(field: Field, value: object, old: Path, work: _Work) -> None:
             say = f"{_name(old)} has {len(value)} entries; at least {field.min_items} are needed"
     if say:
         code = "bad-quantity" if say.startswith("!") else "out-of-range"
-        work.troubles.append(Trouble(code, old, say.removeprefix("!")))
+        mend = respelling(value, old) if code == "bad-quantity" else None
+        work.troubles.append(Trouble(code, old, say.removeprefix("!"), mend=mend))
 
 
 def _quantity_limits(field: Field, value: object, old: Path) -> str:
@@ -272,5 +325,8 @@ def _doubles(field: Field, made: list[Any], old: Path, work: _Work) -> None:
         if name in seen:
             at = (*old, n, field.key) if field.key else (*old, n)
             say = f"{name!r} stands twice in {_name(old)}; the API server refuses the object: remove one"
-            work.troubles.append(Trouble("duplicate-item", at, say))
+            first = next(i for i, one in enumerate(made) if one == item)
+            # The same once more says nothing; another content under one name is for people to decide.
+            mend = Mend((*old, n), "remove") if first < n else None
+            work.troubles.append(Trouble("duplicate-item", at, say, mend=mend))
         seen.add(name)

@@ -23,6 +23,7 @@ from policycheck.record import NamedTuple
 
 NOTHING: Mapping[str, Any] = {}
 _NEAR = 0.6  # likeness from which on a word is taken for a slip of another
+_SURE, _APART = 0.85, 0.1  # from which on it can be no other word, when the next is so much less like
 
 
 class Field(NamedTuple):
@@ -316,19 +317,41 @@ def step_into(field: Field, step: Step, text: str, offset: int) -> Field:
     raise FieldPathError(f"{step!r} in {text!r}: there is nothing below a {field.type}", offset)
 
 
-def suggest(word: str, allowed: Mapping[str, object] | tuple[str, ...] | list[str]) -> str:
-    """``; did you mean 'x'?`` or ``; allowed are ...`` for a word that is not among ``allowed``."""
+def meant(word: str, allowed: Mapping[str, object] | tuple[str, ...] | list[str]) -> tuple[str, bool]:
+    """The one of ``allowed`` that ``suggest`` would name, and whether nothing else can be meant; ("", False)
+    when none is near.
+    """
+    plain = [name for name in sorted(allowed) if _bare(name) == _bare(word)]
+    if len(plain) == 1:
+        return plain[0], True
+    ranked = _ranked(word, sorted(allowed))
+    if not ranked or ranked[0][0] < _NEAR:
+        return "", False
+    second = ranked[1][0] if len(ranked) > 1 else 0.0
+    return ranked[0][2], ranked[0][0] >= _SURE and ranked[0][0] - second >= _APART
+
+
+def _bare(word: str) -> str:
+    return "".join(char for char in word.lower() if char.isalnum())
+
+
+def _ranked(word: str, names: list[str]) -> list[tuple[float, int, str]]:
+    """The names by likeness to ``word``, the most like first."""
     import difflib
 
     low = word.lower()
-
-    def nearness(name: str) -> tuple[float, int]:
+    found = []
+    for name in names:
         same = sum(a == b for a, b in zip(low, name.lower(), strict=False))
-        return difflib.SequenceMatcher(None, low, name.lower()).ratio(), same
+        found.append((difflib.SequenceMatcher(None, low, name.lower()).ratio(), same, name))
+    return sorted(found, key=lambda one: (-one[0], -one[1], names.index(one[2])))
 
+
+def suggest(word: str, allowed: Mapping[str, object] | tuple[str, ...] | list[str]) -> str:
+    """``; did you mean 'x'?`` or ``; allowed are ...`` for a word that is not among ``allowed``."""
     names = sorted(allowed)
-    best = max(names, key=nearness, default="")
-    if best and nearness(best)[0] >= _NEAR:
-        return f"; did you mean {best!r}?"
+    ranked = _ranked(word, names)
+    if ranked and ranked[0][0] >= _NEAR:
+        return f"; did you mean {ranked[0][2]!r}?"
     shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     return f"; allowed are {shown}" if names else ""

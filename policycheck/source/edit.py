@@ -16,7 +16,7 @@ from policycheck.record import NamedTuple
 from policycheck.source.block import literal
 from policycheck.source.document import Change, Path, Span
 from policycheck.source.outline import Entry, Node, child, outline
-from policycheck.source.scalar import read_plain
+from policycheck.source.scalar import is_unsendable, read_plain
 from policycheck.source.spans import numbered
 from policycheck.source.text import Lines, TextError
 from policycheck.source.yamldoc import digest, load_values
@@ -88,8 +88,10 @@ def edit(text: str, changes: Iterable[Change]) -> Edited:
 
 
 def in_order(changes: Iterable[Change]) -> list[Change]:
-    """The changes so that none moves what another one points at: cuts first, from the end of each file on."""
-    known = list(changes)
+    """The changes, each once, so that none moves what another one points at: cuts first, from the end of each
+    file on.
+    """
+    known = list({repr(change): change for change in changes}.values())
     cuts = [change for change in known if change.action in _TIDY]
     data = [change for change in known if change.action not in _TIDY]
     return [*sorted(cuts, key=lambda change: (change.id.file, change.value), reverse=True), *data]
@@ -121,7 +123,8 @@ def scalar_text(value: str | float | bool | None, quote: str = "") -> str:
         return json.dumps(value)
     if quote == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    if quote != '"' and _PLAIN.fullmatch(value) and value != "-" and read_plain(value) == value:
+    is_plain = _PLAIN.fullmatch(value) and value != "-" and not is_unsendable(value)
+    if quote != '"' and is_plain and read_plain(value) == value:
         return value
     return json.dumps(value, ensure_ascii=not value.isprintable())
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from policycheck.model.amount import QuantityError, clamp, quantity
+from policycheck.model.conform import respelling
 from policycheck.model.facts import Trouble
 from policycheck.model.origin import Path
 from policycheck.model.placement import (
@@ -81,7 +82,8 @@ def exact(value: object, path: Path, troubles: Troubles) -> Exact:
         try:
             found[str(name)] = quantity(raw)
         except QuantityError as error:
-            troubles.append(Trouble("bad-quantity", (*path, str(name)), str(error)))
+            at = (*path, str(name))
+            troubles.append(Trouble("bad-quantity", at, str(error), mend=respelling(raw, at)))
     return found
 
 

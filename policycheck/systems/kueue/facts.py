@@ -10,6 +10,7 @@ from policycheck.model.conform import conform, prune
 from policycheck.model.facts import Facts, Rename, Trouble
 from policycheck.model.origin import ObjectKey, Path
 from policycheck.model.schema import Table
+from policycheck.source.document import Mend
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import CONFIG_GROUP, GROUP
 from policycheck.systems.kueue.configuration import configuration
@@ -57,15 +58,17 @@ def read(value: Mapping[str, Any], group: str, kind: str, version: str) -> Facts
 def _version(table: Table, version: str) -> list[Trouble]:
     """What is to be said of the version itself; a deprecated one is counted by a rule."""
     path: Path = ("apiVersion",)
+    newest = Mend(path, "set", f"{table.group}/{table.newest}", is_sure=False)
     if not version:
         say = f"apiVersion is missing; write {table.group}/{table.newest}, or nobody can apply this {table.kind}"
         return [Trouble("missing-field", path, say)]
     if version in table.dead:
-        return [Trouble("dead-version", path, f"{table.group}/{version} {table.kind}: {table.dead[version]}")]
+        say = f"{table.group}/{version} {table.kind}: {table.dead[version]}"
+        return [Trouble("dead-version", path, say, mend=newest)]
     if version not in table.versions:
         served = " and ".join(table.versions)
         say = f"{table.group} has no version {version!r}; served are {served}"
-        return [Trouble("dead-version", path, say)]
+        return [Trouble("dead-version", path, say, mend=newest)]
     return []
 
 
