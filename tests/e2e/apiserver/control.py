@@ -97,7 +97,7 @@ class ControlPlane:
             "--unsafe-no-fsync",
             "--log-level=warn",
         )
-        self._wait("etcd", lambda: httpx.get(f"{client}/health", timeout=2).status_code == 200)  # noqa: S501
+        self._wait("etcd", lambda: httpx.get(f"{client}/health", timeout=2).status_code == 200)
 
     def start_api(self):
         """Starts the API server alone and waits until it is ready."""

@@ -1,6 +1,6 @@
 """One certificate authority for a test cluster, and certificates for servers and users of it."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-DAY = datetime.timedelta(days=1)
+DAY = dt.timedelta(days=1)
 
 
 class Authority:
@@ -25,7 +25,7 @@ class Authority:
         self.file.write_bytes(_pem(self.certificate))
 
     def _sign(self, subject, public, *, authority=False, usage=None, days=2.0, names=()):
-        now = datetime.datetime.now(datetime.UTC)
+        now = dt.datetime.now(dt.UTC)
         made = (
             x509.CertificateBuilder()
             .subject_name(subject)
