@@ -61,7 +61,11 @@ from policycheck.adapters.cli.options import finite
     "--repair", is_flag=True, help="Look for the smallest changes that mend what fails; shown as diffs."
 )
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="text"
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    help="text; html draws every story.",
 )
 @common.input_options
 @common.look_options

@@ -30,6 +30,8 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     gc.set_threshold(200_000, 20, 20)
     sources, settings = asking.input_of(paths, options)
     order = issuing.order(options)
+    if options["form"] == "html":
+        _can_draw(options)
     with common.errors_of_use(), Progress(quiet=options["quiet"]) as told:
         from policycheck.app import certify as use_case
 
@@ -79,6 +81,17 @@ def deadline(seconds: float | None) -> Callable[[], bool]:
     return lambda: time.monotonic() >= end
 
 
+def _can_draw(options: Mapping[str, Any]) -> None:
+    """Before the work and not after it. Raises click.UsageError, and click.ClickException without the libraries."""
+    if options["repair"]:
+        raise common.usage_error("--repair shows diffs; --format html draws stories: ask for one of them")
+    with common.errors_of_use():
+        from policycheck.report.page import engine
+
+        engine.altair()
+        engine.converter()
+
+
 def _render(
     done: Sequence[Certified], options: Mapping[str, Any], mends: Sequence[Repaired] | None = None
 ) -> str:
@@ -88,6 +101,10 @@ def _render(
         from policycheck.report.certify import render_json
 
         return render_json(done, None if mends is None else {"repairs": repair.values(mends)})
+    if options["form"] == "html":
+        from policycheck.report.page.certified import render_certified
+
+        return render_certified(done)
     if options["form"] == "markdown":
         from policycheck.report.certify_markdown import render_markdown
 

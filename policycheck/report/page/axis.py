@@ -8,6 +8,7 @@ from policycheck.report.page.clock import Clock
 from policycheck.report.page.engine import altair
 
 Chart = Any  # of the charting library, which loads when it is used
+_TICKS: dict[str, Any] = {"grid": False, "labelFlush": True}
 _LOG_TICKS = (0, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000, 8_640_000)  # seconds
 _LOG_NAMES = ("0", "1s", "10s", "1m", "10m", "1h", "10h", "1d", "10d", "100d")
 
@@ -20,8 +21,14 @@ def time_axis(clock: Clock, *, titled: bool = True, binned: bool = False) -> Any
         bin="binned" if binned else alt.Undefined,
         title=clock.title if titled else None,
         scale=alt.Scale(domain=[0, clock.last], nice=False),
-        axis=alt.Axis(tickCount=6, grid=False, format="~r", labelFlush=True),
+        axis=_turns(clock) if clock.is_turns else alt.Axis(**_TICKS, tickCount=6, format="~r"),
     )
+
+
+def _turns(clock: Clock) -> Any:
+    """Ticks at whole turns alone."""
+    step = -(-int(clock.last) // 8) or 1
+    return altair().Axis(**_TICKS, values=list(range(0, int(clock.last) + 1, step)), format="d")
 
 
 def long_axis(field: str, most: float, title: str) -> Any:
