@@ -265,7 +265,7 @@ class GangsModel(BaseModel):
 
 
 class SpanModel(BaseModel):
-    """How many domains, of the level that it names, a gang may span."""
+    """How many domains a gang may span, of the level that it names."""
 
     model_config = Written
     max_domains: Whole

@@ -17,7 +17,7 @@ from policycheck.certify.attack import (
     sets_within,
 )
 from policycheck.certify.claim import Claim, Effort
-from policycheck.certify.claims.common import Bench, declared
+from policycheck.certify.claims.common import Bench, declared, listed
 from policycheck.certify.promise import Promises
 from policycheck.certify.verdict import FAILS, HOLDS, NOT_APPLICABLE, PROOF, SEARCH, UNKNOWN, Verdict
 
@@ -40,7 +40,7 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
 def _thrash(bench: Bench, group: tuple[str, ...], effort: Effort) -> Verdict:
     arena = bench.arena
     most = _DEFAULT if bench.promises.thrash is None else bench.promises.thrash
-    name = group[0] if len(group) == 1 else f"{group[0]} and {len(group) - 1} more"
+    name = listed(group)
     derived = () if bench.promises.thrash is not None else ("thrash",)
 
     def breaks(scenario: Scenario, story: Story) -> str:

@@ -418,7 +418,7 @@ def test_others_that_go_on_coming_starve_who_can_not_take_back():
 
 
 def test_nobody_is_thrown_about():
-    assert outcome("no-thrash", PAIR, subject="a and 1 more") == HOLDS
+    assert outcome("no-thrash", PAIR, subject="a, b") == HOLDS
     alone = FLAVOR + queue("a", 8, cohort="", preemption="{withinClusterQueue: Never}") + nodes(1)
     assert outcome("no-thrash", alone) == NOT_APPLICABLE
 
