@@ -107,6 +107,11 @@ def snapshot(context: str, *, is_hardware: bool = False, connection: Connection 
     finally:
         if connection is None:
             way.close()
+    return as_snapshot(folder, found, is_hardware=is_hardware)
+
+
+def as_snapshot(folder: str, found: Found, *, is_hardware: bool = False) -> Snapshot:
+    """What was found as files below ``folder``."""
     files: dict[str, bytes] = {}
     for served, objects in found.objects.items():
         free = is_hardware and served.kind == "Pod"
