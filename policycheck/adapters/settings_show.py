@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from policycheck.adapters import settings_merge, settings_text
+from policycheck.adapters.settings_file import of_layers, of_values
 from policycheck.adapters.settings_layers import Layer
 from policycheck.adapters.settings_merge import Leaf
 from policycheck.lint.settings import Acceptance, Settings
@@ -46,8 +47,20 @@ class Row(NamedTuple):
     column: int = 0
 
 
-def rows(layers: Sequence[Layer], command: Mapping[str, Any]) -> tuple[Row, ...]:
-    """The effective values of ``layers`` (farthest first), with what the command line says over them."""
+class Effective(NamedTuple):
+    """The settings of a run, and each value with its origin."""
+
+    settings: Settings
+    rows: tuple[Row, ...]
+
+
+def effective(layers: Sequence[Layer], command: Mapping[str, Any]) -> Effective:
+    """What ``layers`` (farthest first) come to, with what the command line says over them.
+
+    Raises SettingsError for what does not go together.
+    """
+    if layers:
+        of_layers(layers)
     settled = [settings_merge.settled(one.values, one.folder) for one in layers]
     given = {name: value for name, value in command.items() if value}
     leaves = settings_merge.merge([*settled, given], replacing=frozenset((len(layers),)))
@@ -57,7 +70,9 @@ def rows(layers: Sequence[Layer], command: Mapping[str, Any]) -> tuple[Row, ...]
         own = [leaf for leaf in leaves if leaf.path[0] == name]
         made.extend(_named(own, layers, places))
         made.extend(_defaults(name, own))
-    return tuple(made)
+    settings = of_values(settings_merge.joined(leaves))
+    files = [layer.shown for layer in layers]
+    return Effective(settings._replace(file=files[-1] if files else ""), tuple(made))
 
 
 def _named(

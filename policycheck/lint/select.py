@@ -207,7 +207,7 @@ def severity_of(rule: Rule, settings: Settings, file: str = "") -> str:
     """The severity of ``rule`` in ``file`` after the user's overrides; of several paths the last counts."""
     for override in reversed(settings.per_path) if file else ():
         word = _closest(rule, override.severity)
-        if word is not None and _covers(override, file, settings):
+        if word is not None and covers(override, file, settings):
             return override.severity[word]
     said = [severity for name, severity in settings.severity.items() if name in (rule.id, rule.name)]
     return said[-1] if said else rule.severity  # the nearest file is the last to speak
@@ -237,12 +237,13 @@ def ignored_in(rule: Rule, file: str, settings: Settings) -> PathOverride | None
         left_out = any(matches(rule, word) for word in override.ignore)
         if override.select and not left_out:
             left_out = not any(matches(rule, word) for word in override.select)
-        if left_out and _covers(override, file, settings):
+        if left_out and covers(override, file, settings):
             return None if is_firm(rule, settings) else override
     return None
 
 
-def _covers(override: PathOverride, file: str, settings: Settings) -> bool:
+def covers(override: PathOverride, file: str, settings: Settings) -> bool:
+    """Whether ``override`` is about ``file``, as it was named or as seen from the settings' folder."""
     return any(fnmatch.fnmatchcase(name, glob) for name in _names(file, settings) for glob in override.paths)
 
 

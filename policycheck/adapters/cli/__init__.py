@@ -41,6 +41,8 @@ COMMANDS = (
     Entry("verify", "Whether a certificate still counts, and what changed since."),
     Entry("explain", "The page of a rule, a claim or a reason."),
     Entry("rules", "The catalogue; tests and scaffolds for rules of your own."),
+    Entry("config", "What the settings come to, where each comes from, and what is wrong with them."),
+    Entry("phase", "Where a repository stands in the rollout, and what stands in the way of the next step."),
 )
 
 HELP = """Finds what a GPU scheduling configuration will do before it is merged or applied.

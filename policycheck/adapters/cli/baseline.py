@@ -32,12 +32,14 @@ def refuse(request: Request) -> None:
         )
 
 
-def prepare(settings: Settings, request: Request, paths: Sequence[str]) -> Callable[[LintResult], LintResult]:
+def prepare(
+    settings: Settings, paths: Sequence[str], target: str = "", *, grow: bool = False
+) -> Callable[[LintResult], LintResult]:
     """Reads the baseline, so that a broken one is told before anything is checked. Raises BaselineError.
 
-    What is returned takes out of a result what the baseline knows, and writes it when asked.
+    What is returned takes out of a result what the baseline knows, and writes it to ``target`` when there
+    is one.
     """
-    target = request.write_baseline or ""
     file = settings.baseline or target
     entries = _read(file, settings, is_made=_same(file, target))
     if target and not _same(file, target):
@@ -52,7 +54,7 @@ def prepare(settings: Settings, request: Request, paths: Sequence[str]) -> Calla
         compared = known_before.compare(result, entries, rulebook(settings.rules), _home(file), looked_at)
         after = _known(result, compared)
         if target:
-            return _ratchet(after, compared, file, request)
+            return _ratchet(after, compared, file, target, grow=grow)
         return after._replace(notes=(*after.notes, *_told(compared, file)))
 
     return apply
@@ -138,9 +140,8 @@ def _begin(result: LintResult, target: str) -> LintResult:
     return _noted(_known(result, all_known), note)
 
 
-def _ratchet(result: LintResult, compared: Compared, file: str, request: Request) -> LintResult:
+def _ratchet(result: LintResult, compared: Compared, file: str, target: str, *, grow: bool) -> LintResult:
     """A baseline that shrinks, and grows only when asked."""
-    target = request.write_baseline or ""
     if result.errors:
         return _unwritten(result, target)
     old, new = os.path.dirname(os.path.abspath(file)), _home(target)  # noqa: PTH100, PTH120 - as above
@@ -151,7 +152,7 @@ def _ratchet(result: LintResult, compared: Compared, file: str, request: Request
             one._replace(file=one.file if one.file[:1] == "<" else new(f"{old}/{one.file}"))
             for one in compared.left
         )
-    added = compared.new if request.grow_baseline else ()
+    added = compared.new if grow else ()
     entries = known_before.together([*left, *known_before.entries_of(added, new)])
     _write(target, entries)
     total = sum(one.times for one in entries)

@@ -193,7 +193,7 @@ def _baseline(
         return lambda result: result
     from policycheck.adapters.cli import baseline
 
-    return baseline.prepare(settings, request, paths)
+    return baseline.prepare(settings, paths, request.write_baseline or "", grow=request.grow_baseline)
 
 
 def _dump(sources: Sources, settings: Settings, output: str | None) -> int:
