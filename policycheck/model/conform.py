@@ -173,7 +173,7 @@ def _value(field: Field, value: object, new: Path, old: Path, work: _Work) -> An
         _limits(field, value, old, work)
         item = field.item or Field("any")
         return {str(k): _value(item, v, (*new, str(k)), (*old, str(k)), work) for k, v in value.items()}
-    return _scalar(field, value, old, work)
+    return _scalar(field, value, new, old, work)
 
 
 _WHOLE = re.compile(r"[-+]?(0|[1-9]\d{0,17})", re.ASCII)
@@ -182,11 +182,11 @@ _WHOLE = re.compile(r"[-+]?(0|[1-9]\d{0,17})", re.ASCII)
 def _retyped(kind: str, value: object, old: Path) -> Mend | None:
     """The same value in the type that is wanted, where nothing is lost."""
     match kind, value:
-        case ("string" | "duration" | "timestamp"), bool():
+        case (("string" | "duration" | "timestamp"), bool()):
             return Mend(old, "set", "true" if value else "false", is_sure=False)
         case "string", int():
             return Mend(old, "set", str(value))
-        case ("int" | "number"), str() if _WHOLE.fullmatch(value.strip()):
+        case (("int" | "number"), str()) if _WHOLE.fullmatch(value.strip()):
             return Mend(old, "set", int(value))
         case "bool", str() if value.strip().lower() in ("true", "false"):
             return Mend(old, "set", value.strip().lower() == "true")
@@ -259,9 +259,11 @@ def _is(kind: str, value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _scalar(field: Field, value: object, old: Path, work: _Work) -> object:
+def _scalar(field: Field, value: object, new: Path, old: Path, work: _Work) -> object:
     if isinstance(value, str) and field.enum and value not in field.enum:
         if value in field.aliases and work.version != work.table.newest:
+            # Said of the place although it stays, so that it is known what conversion changed.
+            work.renames.append(Rename(new, old))
             return field.aliases[value]
         allowed = ", ".join(field.enum)
         say = f"{_name(old)} is {value!r}; allowed are {allowed}"

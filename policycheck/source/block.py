@@ -26,7 +26,7 @@ class Block(NamedTuple):
                 made.extend(self.lines[start:end])
             else:
                 made.extend(self.indent + line if line.strip() else line for line in new[first:last])
-        whole = "".join(made)
+        whole = "".join(line if line.endswith("\n") else f"{line}\n" for line in made)
         ends = bool(self.lines) and not self.lines[-1].endswith("\n")
         return whole.removesuffix("\n") if ends else whole
 

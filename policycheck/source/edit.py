@@ -233,7 +233,9 @@ def _outer(change: Change, steps: int, text: str, depth: int) -> Change:
         except (_CanNotError, TextError) as error:
             why = str(error)
         else:
-            return change._replace(path=change.path[:steps], action="set", value=new)
+            # A block at the end of a file may end without a line break, and then goes on doing so.
+            kept = new if text.endswith("\n") else new.rstrip("\n")
+            return change._replace(path=change.path[:steps], action="set", value=kept)
     raise _CanNotError(why)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from policycheck.lint.hit import Hit, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import Path
+from policycheck.source.document import Change
 from policycheck.systems.core.podspec import items, mapping
 
 _NESTED = ("exactly", "firstAvailable")
@@ -33,4 +34,8 @@ def request_not_nested(cluster: Cluster, params: Mapping[str, object]) -> Iterat
                     continue
                 values = {"kind": kind, "name": facts.key.name, "version": version}
                 field = next((f for f in ("deviceClassName", "count", "name") if f in request), "name")
-                yield Hit(identity, (*base, "devices", "requests", n, field), values)
+                here: Path = (*base, "devices", "requests", n)
+                inner = {key: value for key, value in request.items() if key != "name"}
+                nested = Change(identity, (*here, "exactly"), "set", inner)
+                changes = (nested, *(Change(identity, (*here, key), "remove") for key in inner))
+                yield Hit(identity, (*here, field), values, changes=changes)

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from policycheck.lint.hit import Hit, Skip
 from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
-from policycheck.model.origin import DocumentId
+from policycheck.model.origin import DocumentId, Path
 from policycheck.model.workload import ContainerRequest, Workload
+from policycheck.source.document import Change
+from policycheck.systems.core.mend import at
 
 Found = Iterator[Hit | Skip]
 _BYTES = ("memory", "ephemeral-storage")
 _MEBIBYTE = 2**20
+_MOST_GIBIBYTES = 4096  # that a container may have
 
 
 def containers(cluster: Cluster) -> Iterator[tuple[DocumentId, Workload, ContainerRequest]]:
@@ -37,7 +40,10 @@ def request_above_limit(cluster: Cluster, params: Mapping[str, object]) -> Found
                 "request": show(resource, amount),
                 "limit": show(resource, limit),
             }
-            yield Hit(identity, (*container.path, "resources", "requests", resource), values)
+            path: Path = (*container.path, "resources", "requests", resource)
+            raised = at(cluster.entries[identity].facts.value, path)
+            change = Change(identity, (*container.path, "resources", "limits", resource), "set", raised)
+            yield Hit(identity, path, values, changes=() if raised is None else (change,))
 
 
 def memory_without_unit(cluster: Cluster, params: Mapping[str, object]) -> Found:  # noqa: ARG001
@@ -55,4 +61,12 @@ def memory_without_unit(cluster: Cluster, params: Mapping[str, object]) -> Found
                     "field": field,
                     "amount": amount,
                 }
-                yield Hit(identity, (*container.path, "resources", field, resource), values)
+                base: Path = (*container.path, "resources")
+                fields = [f for f in ("requests", "limits") if getattr(container, f).get(resource) == amount]
+                # A container has no 64 bytes; what is meant is most often 64Gi.
+                changes = tuple(
+                    Change(identity, (*base, f, resource), "set", f"{amount}Gi")
+                    for f in fields
+                    if amount <= _MOST_GIBIBYTES
+                )
+                yield Hit(identity, (*base, field, resource), values, changes=changes)

@@ -17,6 +17,7 @@ from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
 from policycheck.model.placement import HARD_EFFECTS, Taint, Toleration, untolerated
 from policycheck.systems.core.inventory import admits
+from policycheck.systems.core.mend import appended, tolerated
 from policycheck.systems.core.podspec import items, mapping, text, tolerations
 from policycheck.systems.gpu import labels, resources
 from policycheck.systems.gpu.checks.common import (
@@ -247,7 +248,8 @@ def daemon_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: ARG
                 and place is not None
             )
             at = (*ask.pods.path, "spec", "tolerations")
-            yield Hit(ask.id, at, values, because, discriminator=_shown(taint))
+            changes = (appended(ask.id, cluster.entries[ask.id].facts.value, at, tolerated(taint)),)
+            yield Hit(ask.id, at, values, because, discriminator=_shown(taint), changes=changes)
 
 
 def operator_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -264,7 +266,8 @@ def operator_untolerating(cluster: Cluster, params: Params) -> Found:  # noqa: A
         for taint, some in shut.items():
             values = {"taint": _shown(taint), "nodes": nodes_named([n.name for n in some]), "key": taint.key}
             at = ("spec", "daemonsets", "tolerations")
-            yield Hit(identity, at, values, discriminator=_shown(taint))
+            changes = (appended(identity, facts.value, at, tolerated(taint)),)
+            yield Hit(identity, at, values, discriminator=_shown(taint), changes=changes)
 
 
 def _images(cluster: Cluster, ask: Asking) -> str:

@@ -15,6 +15,7 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
 from policycheck.model.workload import ContainerRequest, Workload
+from policycheck.source.document import Change
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu import resources
 from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, core, join, near, reach
@@ -53,7 +54,12 @@ def request_differs_from_limit(cluster: Cluster, params: Params) -> Found:  # no
                     "request": amount,
                     "limit": "no limit" if limit is None else f"a limit of {limit}",
                 }
-                yield Hit(identity, (*container.path, "resources", "requests", resource), values)
+                base: Path = (*container.path, "resources")
+                change = Change(identity, (*base, "limits", resource), "set", amount)
+                at = (*base, "requests", resource)
+                # Of two numbers nobody can tell which is meant.
+                safety = "" if limit is None else "unsafe"
+                yield Hit(identity, at, values, changes=(change,), safety=safety)
 
 
 def _written(cluster: Cluster, ask: Asking, container: ContainerRequest) -> Mapping[str, Any]:

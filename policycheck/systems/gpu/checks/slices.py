@@ -12,6 +12,7 @@ from policycheck.model import capacity
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import Path
 from policycheck.model.workload import ContainerRequest
+from policycheck.systems.core.mend import renamed
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.gpu import labels, mig, resources
 from policycheck.systems.gpu.checks.common import (
@@ -217,10 +218,15 @@ def name_with_plus(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             for field, amounts in (("requests", container.requests), ("limits", container.limits)):
                 for resource in amounts:
                     if "+" in resource and (field == "limits" or resource not in container.limits):
-                        values = {"resource": resource, "legal": resource.replace("+", ".")}
-                        yield Hit(ask.id, _place(container, resource, field), values)
+                        legal = resource.replace("+", ".")
+                        fields = [f for f in ("requests", "limits") if resource in getattr(container, f)]
+                        places = [_place(container, resource, f) for f in fields]
+                        values = {"resource": resource, "legal": legal}
+                        changes = renamed(ask.id, places, legal)
+                        yield Hit(ask.id, _place(container, resource, field), values, changes=changes)
     for identity, facts in documents(cluster, "", "ResourceQuota"):
         for key in mapping(mapping(facts.value.get("spec")).get("hard")):
             if "+" in str(key):
                 values = {"resource": str(key), "legal": str(key).replace("+", ".")}
-                yield Hit(identity, ("spec", "hard", str(key)), values)
+                at: Path = ("spec", "hard", str(key))
+                yield Hit(identity, at, values, changes=renamed(identity, [at], values["legal"]))

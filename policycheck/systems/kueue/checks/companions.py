@@ -9,6 +9,7 @@ from policycheck.model import capacity
 from policycheck.model.amount import UNLIMITED, show
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
+from policycheck.systems.core.mend import plain
 from policycheck.systems.gpu.resources import is_accelerator, is_whole
 from policycheck.systems.kueue.checks.ask import Ask, asks, request_place
 from policycheck.systems.kueue.checks.common import (
@@ -60,6 +61,7 @@ def companions_not_borrowable(cluster: Cluster, params: Params) -> Found:
                         "each": show(companion, each),
                         "enough": extra // each,
                         "wanted": show(companion, each * more),
+                        "right": plain(companion, each * more),
                     }
                     at = (*place[1], "borrowingLimit")
                     yield Hit(place[0], at, values, discriminator=resource)

@@ -15,6 +15,7 @@ from policycheck.model.amount import scale, show
 from policycheck.model.capacity import HOSTNAME
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
+from policycheck.systems.core.mend import renamed
 from policycheck.systems.kueue.checks import holding
 from policycheck.systems.kueue.checks.ask import Ask, accelerators_first, asks
 from policycheck.systems.kueue.checks.common import Found, Params, derived, ground, state
@@ -122,7 +123,10 @@ def _hit(cluster: Cluster, ask: Ask, level: str, needs: str, largest: str) -> Hi
         "largest": largest,
         "queue": ask.queue.name,
     }
-    return Hit(ask.id, annotation_place(cluster, ask, level), values)
+    at = annotation_place(cluster, ask, level)
+    is_required = at[-1:] == ("kueue.x-k8s.io/podset-required-topology",)
+    preferred = renamed(ask.id, (at,), "kueue.x-k8s.io/podset-preferred-topology") if is_required else ()
+    return Hit(ask.id, at, values, changes=preferred)
 
 
 def _largest_domain(

@@ -9,7 +9,8 @@ from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model import capacity
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
-from policycheck.model.origin import Path
+from policycheck.model.origin import DocumentId, Path
+from policycheck.source.document import Change
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
@@ -45,13 +46,16 @@ def matches_no_node(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             continue
         if held.select(flavor.node_labels):
             continue
-        key, why = _reason(flavor.node_labels, nodes)
+        key, why, right = _reason(flavor.node_labels, nodes)
         path = (*_LABELS, key) if key else _LABELS
-        yield Hit(identity, path, {"flavor": flavor.name, "why": why, "nodes": capacity.machines(nodes)})
+        values = {"flavor": flavor.name, "why": why, "nodes": capacity.machines(nodes)}
+        changes = (right._replace(id=identity, path=path),) if right is not None else ()
+        yield Hit(identity, path, values, changes=changes)
 
 
-def _reason(labels: Mapping[str, str], nodes: Iterable[Node]) -> tuple[str, str]:
-    """The label that is to blame, and what the nodes carry instead."""
+def _reason(labels: Mapping[str, str], nodes: Iterable[Node]) -> tuple[str, str, Change | None]:
+    """The label that is to blame, what the nodes carry instead, and what writes that."""
+    nowhere = DocumentId("")
     values: dict[str, set[str]] = {}
     for node in nodes:
         for key, value in node.labels.items():
@@ -60,12 +64,17 @@ def _reason(labels: Mapping[str, str], nodes: Iterable[Node]) -> tuple[str, str]
         if key not in values:
             other = near(key, values)
             said = f"; did you mean the label {other!r}?" if other else ""
-            return key, f"no node carries the label {key}{said}"
+            rename = Change(nowhere, (), "rename", other) if other else None
+            return key, f"no node carries the label {key}{said}", rename
         if value not in values[key]:
             other = near(value, values[key])
             said = f"; did you mean {other!r}?" if other else f"; nodes have {join(sorted(values[key]))}"
-            return key, f"no node has {key}={value}{said}"
-    return "", f"no node carries all {len(labels)} labels at once"
+            return (
+                key,
+                f"no node has {key}={value}{said}",
+                Change(nowhere, (), "set", other) if other else None,
+            )
+    return "", f"no node carries all {len(labels)} labels at once", None
 
 
 def flavors_overlap(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

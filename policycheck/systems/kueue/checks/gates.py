@@ -94,7 +94,8 @@ def configuration_field(cluster: Cluster, params: Params) -> Found:  # noqa: ARG
         found = near(name, known, 0.85)
         hint = other or (f"did you mean {found}" if found and name not in known else "")
         if hint:
-            yield Hit(where.id, (name,), {"field": name, "hint": hint}, on_key=True)
+            right = "" if other else found
+            yield Hit(where.id, (name,), {"field": name, "hint": hint, "right": right}, on_key=True)
 
 
 def _set(cluster: Cluster, gate: str) -> bool | None:

@@ -11,6 +11,7 @@ from policycheck.lint.hit import Hit
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
 from policycheck.model.workload import Workload
+from policycheck.systems.core.mend import moved
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.kueue.checks.common import Found, Params, core, near, state
 from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, queue_of
@@ -106,7 +107,8 @@ def unknown_label(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             seen.add((identity, path))
             other = near(name, KNOWN, 0.7)
             hint = f"; did you mean {PREFIX}{other}?" if other else ""
-            values = {"what": what, "key": key, "workload": str(workload.key), "hint": hint}
+            right = PREFIX + other if other else ""
+            values = {"what": what, "key": key, "workload": str(workload.key), "hint": hint, "right": right}
             yield Hit(identity, path, values, on_key=True)
 
 
@@ -122,7 +124,23 @@ def misplaced(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
                 continue
             seen.add((identity, path))
             values = {"what": what, "key": key, "workload": str(workload.key), "belongs": told}
-            yield Hit(identity, path, values, on_key=True)
+            home = _home(workload, name, at)
+            changes = (
+                moved(identity, path, (*home, key), notes[key], is_alone=len(notes) == 1) if home else ()
+            )
+            yield Hit(identity, path, values, on_key=True, changes=changes)
+
+
+def _home(workload: Workload, name: str, at: Path) -> Path:
+    """The map of labels or annotations that a known name belongs into; () when there are several."""
+    base: Path = ("spec", "jobTemplate", "metadata") if workload.key.kind == "CronJob" else ("metadata",)
+    if name in _OBJECT_LABELS:
+        return (*base, "labels")
+    if name in _OBJECT_ANNOTATIONS or workload.nature == "pod":
+        return (*base, "annotations")
+    templates = [pods.path for pods in workload.pod_sets if pods.path]
+    mine = [path for path in templates if at[: len(path)] == path] or templates
+    return (*mine[0], "metadata", "annotations") if len(mine) == 1 else ()
 
 
 def _is_double(cluster: Cluster, identity: DocumentId, workload: Workload, name: str) -> bool:

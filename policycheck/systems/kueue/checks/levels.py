@@ -15,7 +15,7 @@ from policycheck.systems.kueue.checks.common import (
     documents,
     ground,
     join,
-    meant,
+    near,
     plural,
     state,
     whence,
@@ -60,17 +60,19 @@ def level_unknown(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             if not missing:
                 continue
             levels = sorted({level for some in known for level in some})
-            hint = meant(missing, levels) or f"; there are {join(levels)}"
+            right, place = near(missing, levels), _note_place(cluster, ask, missing)
+            hint = f"; did you mean {right!r}?" if right else f"; there are {join(levels)}"
             values = {
                 "workload": ask.workload,
                 "level": missing,
                 "topologies": join(sorted({f.topology for f in placed})),
                 "queue": ask.queue.name,
                 "hint": hint,
+                "right": right if place[-2:-1] == ("annotations",) else "",
             }
             first = whence(cluster, "Topology", placed[0].topology)
             because = () if first is None else (Related(first, ("spec", "levels"), "its levels"),)
-            yield Hit(ask.id, _note_place(cluster, ask, missing), values, because)
+            yield Hit(ask.id, place, values, because)
             break
 
 

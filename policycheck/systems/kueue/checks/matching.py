@@ -12,6 +12,7 @@ from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
 from policycheck.model.placement import Taint, untolerated
 from policycheck.model.workload import PodSet
+from policycheck.systems.core.mend import appended, tolerated
 from policycheck.systems.kueue.checks.ask import Ask, asks, is_refused, spec_place
 from policycheck.systems.kueue.checks.common import (
     Found,
@@ -198,7 +199,11 @@ def taint_untolerated(cluster: Cluster, params: Params) -> Found:  # noqa: ARG00
                 "who": f": {without[0].workload}, for one" if without else "",
             }
             because = tuple(Related(a.id, spec_place(a), "does not tolerate it") for a in without[:3])
-            yield Hit(identity, ("spec", "tolerations"), values, because, discriminator=closed.taint.key)
+            told: Path = ("spec", "tolerations")
+            written = cluster.entries[identity].facts.value
+            changes = (appended(identity, written, told, tolerated(closed.taint)),)
+            mark = closed.taint.key
+            yield Hit(identity, told, values, because, discriminator=mark, changes=changes)
 
 
 def _closed(flavor: ResourceFlavor, nodes: Sequence[Node]) -> list[_Closed]:

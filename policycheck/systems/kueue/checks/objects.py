@@ -8,7 +8,9 @@ from collections import Counter
 from policycheck.lint.hit import Hit, Related
 from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts
-from policycheck.model.origin import DocumentId
+from policycheck.model.origin import DocumentId, Path
+from policycheck.source.document import Change
+from policycheck.systems.core.mend import at, moved
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.kueue import CONFIG_GROUP, GROUP, KINDS
 from policycheck.systems.kueue.checks.common import Found, Params, documents, near, plural
@@ -17,6 +19,7 @@ from policycheck.systems.kueue.validate.names import subdomain
 
 _OWN_KINDS = frozenset(kind for group, kind in KINDS if group == GROUP)
 _DEPRECATED = ("v1beta1",)
+_NEWEST = "v1beta2"
 _NEAR_GROUP = re.compile(r"(?:^|\.)kueue\.|kueue\.x-k8s\.io")
 
 
@@ -41,7 +44,28 @@ def deprecated_versions(cluster: Cluster, params: Params) -> Found:  # noqa: ARG
     rest = tuple(Related(i, ("apiVersion",), f"{f.key} too") for i, f in reported[1:4])
     verb = "is" if len(reported) == 1 else "are"
     values = {"objects": f"{plural(len(reported), 'object')} ({listed}) {verb}", "versions": "v1beta1"}
-    yield Hit(reported[0][0], ("apiVersion",), values, rest)
+    made = [_converted(identity, facts) for identity, facts in reported]
+    changes = tuple(change for one in made for change in one) if all(made) else ()
+    yield Hit(reported[0][0], ("apiVersion",), values, rest, raw=True, changes=changes)
+
+
+def _converted(identity: DocumentId, facts: Facts) -> tuple[Change, ...]:
+    """What writes an object in the newest version, by what reading it did; () where that is more than names."""
+    if facts.key.group != GROUP or facts.key.kind == "Workload":
+        return ()
+    changes = [Change(identity, ("apiVersion",), "set", f"{GROUP}/{_NEWEST}")]
+    whole: list[Path] = []  # what was taken over with all that is in it
+    for rename in facts.renames:
+        if any(rename.written[: len(path)] == path for path in whole):
+            continue
+        if rename.new == rename.written:
+            changes.append(Change(identity, rename.written, "set", at(facts.value, rename.new)))
+        elif rename.new[:-1] == rename.written[:-1]:
+            changes.append(Change(identity, rename.written, "rename", rename.new[-1]))
+        else:
+            whole.append(rename.written)
+            changes += moved(identity, rename.written, rename.new, at(facts.value, rename.new))
+    return tuple(changes)
 
 
 def unknown_kind(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -54,12 +78,15 @@ def unknown_kind(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         if group == GROUP and kind and kind not in _OWN_KINDS:
             other = near(kind, _OWN_KINDS, 0.8)
             if other:
-                values = {"what": f"{GROUP} has no kind {kind}; did you mean {other}?"}
+                values = {"what": f"{GROUP} has no kind {kind}; did you mean {other}?", "right": other}
                 yield Hit(identity, ("kind",), values)
         elif group == GROUP and not kind:
             yield Hit(identity, ("apiVersion",), {"what": "the object has no kind"})
         elif kind in _OWN_KINDS - {"Workload", "Topology"} and _NEAR_GROUP.search(group) and group != GROUP:
-            values = {"what": f"there is no {kind} in {group}; write {GROUP}"}
+            values = {
+                "what": f"there is no {kind} in {group}; write {GROUP}",
+                "right": f"{GROUP}/{_NEWEST}",
+            }
             yield Hit(identity, ("apiVersion",), values)
 
 

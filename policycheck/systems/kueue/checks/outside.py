@@ -8,6 +8,7 @@ from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.workload import PodSet, Workload
+from policycheck.systems.core.mend import appended, moved
 from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
@@ -96,8 +97,17 @@ def label_on_template(cluster: Cluster, params: Params) -> Found:  # noqa: ARG00
         pods = _template_label(workload)
         if pods is not None:
             path: Path = (*pods.path, "metadata", "labels", QUEUE_LABEL)
-            values = {"workload": str(workload.key), "queue": pods.labels[QUEUE_LABEL], "effect": effect}
-            yield Hit(identity, path, values)
+            queue = pods.labels[QUEUE_LABEL]
+            values = {"workload": str(workload.key), "queue": queue, "effect": effect}
+            changes = moved(
+                identity, path, (*_labels(workload), QUEUE_LABEL), queue, is_alone=len(pods.labels) == 1
+            )
+            yield Hit(identity, path, values, changes=changes)
+
+
+def _labels(workload: Workload) -> Path:
+    """The labels of the object that a queue is asked for; of a CronJob those of the Jobs that it makes."""
+    return ("spec", "jobTemplate", *_LABELS) if workload.key.kind == "CronJob" else _LABELS
 
 
 def framework_off(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -114,10 +124,12 @@ def framework_off(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             continue
         if any(_is_of(str(name), key) for name in others):
             continue
+        told: Path = ("integrations", "frameworks")
         for identity in cluster.index.ids(key):
             values = {"workload": str(key), "queue": queue_of(workload), "framework": framework}
-            because = (Related(where[0], ("integrations", "frameworks"), "not among these"),)
-            yield Hit(identity, (*_LABELS, QUEUE_LABEL), values, because)
+            because = (Related(where[0], told, "not among these"),)
+            changes = (appended(where[0], where[1].value, told, framework),)
+            yield Hit(identity, (*_LABELS, QUEUE_LABEL), values, because, changes=changes)
 
 
 def _is_of(name: str, key: ObjectKey) -> bool:

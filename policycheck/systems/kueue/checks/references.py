@@ -43,6 +43,7 @@ class Broken(NamedTuple):
     name: str
     meant: str  # of what it is a misspelling; "" when that is not plain
     hint: str = ""  # what else may help
+    idle: str = ""  # what nothing else refers to, and that is like it
 
     @property
     def kind(self) -> str:
@@ -69,7 +70,7 @@ def _cluster_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
         idle = near(name, (q for q in known if q not in led_to), 0.6)
         hint = f"; no LocalQueue leads to {idle!r}" if idle else ""
         says = f"LocalQueue {local.name} leads to ClusterQueue"
-        yield Broken(identity, ("spec", "clusterQueue"), says, name, misspelt(name, known), hint)
+        yield Broken(identity, ("spec", "clusterQueue"), says, name, misspelt(name, known), hint, idle)
 
 
 def _flavors(cluster: Cluster) -> Iterator[Broken | Skip]:
@@ -237,7 +238,9 @@ def priority_class_misspelt(cluster: Cluster, params: Params) -> Found:  # noqa:
             hint = "that is a PriorityClass of pods, which this label can not name"
             ids = cluster.index.ids(ObjectKey(_SCHEDULING, "PriorityClass", "", one.name))
             because = tuple(Related(i, ("value",), f"PriorityClass {one.name}") for i in ids[:1])
-        yield Hit(one.id, one.path, {"says": one.says, "name": one.name, "hint": hint}, because)
+        yield Hit(
+            one.id, one.path, {"says": one.says, "name": one.name, "hint": hint, "meant": one.meant}, because
+        )
 
 
 def reference_not_in_sight(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -248,7 +251,8 @@ def reference_not_in_sight(cluster: Cluster, params: Params) -> Found:  # noqa: 
             if isinstance(one, Skip):
                 yield one
             elif not one.meant and not (kind is _priorities and one.name in pod_classes):
-                yield Hit(one.id, one.path, {"says": one.says, "name": one.name, "hint": one.hint})
+                values = {"says": one.says, "name": one.name, "hint": one.hint, "meant": one.idle}
+                yield Hit(one.id, one.path, values)
 
 
 def queue_of_local(cluster: Cluster, namespace: str, name: str) -> ClusterQueue | None:

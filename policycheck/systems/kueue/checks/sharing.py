@@ -109,7 +109,7 @@ def lone_cohort(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
         cohort = found.objects.cluster_queues[name].cohort
         other = misspelt(cohort, (c for c in found.tree_of_cohort if c not in tree.cohorts))
         hint = f"; did you mean {other!r}?" if other else ""
-        yield Hit(identity, _COHORT, {"queue": name, "cohort": cohort, "hint": hint})
+        yield Hit(identity, _COHORT, {"queue": name, "cohort": cohort, "hint": hint, "meant": other})
 
 
 def cohort_cycle(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -81,8 +81,15 @@ def cpu_below_one(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             "flavor": flavor,
             "devices": f"{found[0][1]} {found[0][0]}",
             "meant": written.removesuffix("m") if written.endswith("m") else "whole cores",
+            "right": _cores(written),
         }
         yield Hit(identity, (*path, "nominalQuota"), values)
+
+
+def _cores(written: str) -> int | None:
+    """The whole cores that are meant by thousandths; None when that is not plain."""
+    bare = written.removesuffix("m")
+    return int(bare) if bare != written and bare.isdigit() else None
 
 
 def units_mixed(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -112,6 +119,7 @@ def units_mixed(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             "many": many[0][2],
             "resource": resource,
             "meant": other if wider is not None else "the same unit",
+            "right": other if wider is not None else "",
         }
         yield Hit(identity, path, values, rest)
 
