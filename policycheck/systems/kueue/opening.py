@@ -98,7 +98,7 @@ def opening(cluster: Cluster, said: Said | None) -> Opening:
     }
     for namespace, _ in (*state.objects.local_queues, *state.objects.workloads):
         namespaces.setdefault(namespace, {"kubernetes.io/metadata.name": namespace})
-    inventory = cluster.inventory._replace(nodes=tuple(map(_filled, cluster.inventory.nodes)))
+    inventory = cluster.inventory._replace(nodes=tuple(map(filled, cluster.inventory.nodes)))
     return Opening(
         state.objects,
         namespaces,
@@ -116,7 +116,7 @@ def _untold(node: Node) -> frozenset[str]:
     return frozenset() if node.allocatable is None else CORE - node.allocatable.keys()
 
 
-def _filled(node: Node) -> Node:
+def filled(node: Node) -> Node:
     """The node with enough of what its list of amounts leaves out though every node has some."""
     lacking = _untold(node)
     if not lacking or node.allocatable is None:

@@ -39,7 +39,7 @@ from policycheck.systems.kueue.arena.serving import services, uncovered
 from policycheck.systems.kueue.arena.theatre import START, Theatre, name_of, without
 from policycheck.systems.kueue.arena.worth import enforcement, patience, timing
 from policycheck.systems.kueue.link import MULTIKUEUE
-from policycheck.systems.kueue.opening import Opening
+from policycheck.systems.kueue.opening import Opening, filled
 from policycheck.systems.kueue.rights import KueueRights
 from policycheck.systems.kueue.scheduler.run import Run
 from policycheck.systems.kueue.state import KueueState, quotas
@@ -73,6 +73,7 @@ class KueueArena:
         self._opening = opening._replace(objects=objects, now=START)
         self.accelerators = accelerators(opening)
         self._floors: dict[tuple[str, ...], Floor | None] = {}
+        self._fits: dict[tuple[str, str], str] = {}
         self._theatre = Theatre(self._opening, self._doors)
         self._casing = Casing(cluster, self._opening, self._doors)
         self._cluster = cluster
@@ -205,9 +206,10 @@ class KueueArena:
         """The loads against the nodes less those lost."""
         if not self.inventory.known:
             return Posed(why="no inventory is in sight")
-        nodes = ground.grown(self.inventory.nodes) if grown else self._opening.nodes
+        every = map(filled, self.inventory.nodes)
+        nodes = ground.grown(every) if grown else self._opening.nodes
         if nodes is None:  # no end of elastic pools was chosen: the smaller one counts
-            nodes = tuple(n._replace(most=n.machines) for n in self.inventory.nodes if n.machines)
+            nodes = tuple(n._replace(most=n.machines) for n in every if n.machines)
         return ground.posed(loads, without(nodes, lost) if lost else nodes, self.opening.objects)
 
     def provisioning(self) -> tuple[str, ...]:
@@ -300,13 +302,18 @@ class KueueArena:
 
     def fits(self, queue: str, shape: Shape) -> str:
         """Why the shape is not admitted even alone, or ""."""
-        ask = Ask("alone", queue, shape, shape.priority, shape.priority_class)
         if self._doors[queue].shut:
             return self._doors[queue].shut
+        key = queue, repr((shape.pod_sets, shape.priority, shape.priority_class, shape.limit))
+        if key not in self._fits:
+            self._fits[key] = self._alone(Ask("alone", queue, shape, shape.priority, shape.priority_class))
+        return self._fits[key]
+
+    def _alone(self, ask: Ask) -> str:
         story = self.play(Scenario((Move(1, SUBMIT, (ask,)),), cycles=5))
-        if "alone" in story.holding:
-            return story.unplaced.get("alone", "")
-        return story.waiting.get("alone", "") or "it reaches no queue"
+        if ask.name in story.holding:
+            return story.unplaced.get(ask.name, "")
+        return story.waiting.get(ask.name, "") or "it reaches no queue"
 
 
 __all__ = ["Entrance", "KueueArena"]
