@@ -122,7 +122,7 @@ def _entry(one: Any, where: str) -> Entry:
 def dump(entries: Iterable[Entry]) -> str:
     """The text of a baseline: the same entries, the same bytes."""
     order = sorted(entries, key=lambda one: (one.rule, one.object, one.path, one.fingerprint))
-    lines = [json.dumps(_plain(one), ensure_ascii=False) for one in order]
+    lines = [json.dumps(_plain(one), ensure_ascii=True) for one in order]
     body = ",\n    ".join(lines)
     listed = f"[\n    {body}\n  ]" if lines else "[]"
     return f'{{\n  "policycheck": "{KIND}",\n  "version": {VERSION},\n  "entries": {listed}\n}}\n'
