@@ -15,7 +15,7 @@ from policycheck.app.gather import Sources, accounts, gather
 from policycheck.certify.certificate import Result, verdict_json
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.promise import Promises
-from policycheck.certify.verdict import NOT_APPLICABLE, PROOF, UNKNOWN, Verdict, outcome
+from policycheck.certify.verdict import HOLDS, NOT_APPLICABLE, PROOF, UNKNOWN, Verdict, outcome
 from policycheck.report.certify import Certified
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from policycheck.lint.settings import Settings, Target
     from policycheck.model.cluster import Cluster
     from policycheck.source.document import FileReport
+    from policycheck.systems.kueue.arena.stage import KueueArena
     from policycheck.systems.kueue.opening import Opening
 
 Watch = Callable[[str], None]  # told what is going on, for people who wait
 TIME_UP = "not tried: time was up"
 SCENARIOS, SEED = 50, 1
 _BY_TEAM = frozenset({"guarantee-honoured", "burst-usable", "gang-whole", "no-starvation"})
+_GROWING = frozenset({"guarantee-honoured", "no-starvation"})  # wait for nodes that a check brings
 _BY_CLASS = {"production-protected": "protected", "experiments-contained": "experiments"}
 
 
@@ -57,6 +59,7 @@ class Prepared(NamedTuple):
     arena: Arena
     promises: Promises
     doubt: Verdict | None
+    delays: Mapping[str, int] = {}  # bounds of admission checks in ms, by name
 
 
 class _TimeUpError(Exception):
@@ -130,25 +133,19 @@ def _without_hardware(scope: Gathered) -> Gathered:
 def _prepared(
     scope: Gathered, label: str, cluster: Cluster, said: Target | None, sources: Sources, given: str
 ) -> Prepared:
+    from policycheck.app.hall import hall_of
     from policycheck.app.promises import find
     from policycheck.app.slo import measuring
     from policycheck.app.undecided import doubts, verdict
-    from policycheck.systems.kueue.arena.stage import KueueArena
-    from policycheck.systems.kueue.opening import opening
 
     found = find(scope, sources, given)
-    opened = opening(cluster, said)
     delays = dict(found.written.checks) if found else {}
-    played = KueueArena(cluster, opened.smallest(), delays)
+    opened, played = hall_of(cluster, said, label, delays)
     played.measure = measuring(cluster, said, sources.read, found.file if found else "", delays)
     arena = cast("Arena", played)
-    arena.scope = label
-    if opened.pools is not None:
-        names = ", ".join(opened.pools.names)
-        arena.notes = (*arena.notes, f"pools that grow on demand have their least nodes: {names}")
     promises, unclear = _settled(found, arena)
     doubt = verdict(label, (*unclear, *doubts(scope, cluster, said)))
-    return Prepared(scope, label, cluster, said, opened, arena, promises, doubt)
+    return Prepared(scope, label, cluster, said, opened, arena, promises, doubt, delays)
 
 
 def _settled(found: Found | None, arena: Arena) -> tuple[Promises, tuple[str, ...]]:
@@ -205,6 +202,13 @@ def _joined(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def _verdicts(task: _Task, prepared: Prepared, options: Options) -> list[Verdict]:
+    found = _tested(task, prepared, options)
+    if task.claim.name not in _GROWING or all(v.outcome in (HOLDS, NOT_APPLICABLE) for v in found):
+        return found
+    return _grown(task, prepared, options, found)
+
+
+def _tested(task: _Task, prepared: Prepared, options: Options) -> list[Verdict]:
     if options.late():
         return [_untried(task, prepared)]
     found: list[Verdict] = []
@@ -215,6 +219,28 @@ def _verdicts(task: _Task, prepared: Prepared, options: Options) -> list[Verdict
     except _TimeUpError:
         found.append(_untried(task, prepared))
     return found
+
+
+def _grown(task: _Task, prepared: Prepared, options: Options, found: list[Verdict]) -> list[Verdict]:
+    """What does not hold with pools at their smallest, at their largest: for a team all of whose queues have a
+    check that brings nodes. It is then an assumption.
+    """
+    from policycheck.app.hall import Hall, brought, hall_of, largest
+
+    queues = [q for team in prepared.promises.teams if team.name == task.subject for q in team.queues]
+    names = brought(Hall(prepared.opening, cast("KueueArena", prepared.arena)), queues)
+    if not names:
+        return found
+    _, arena = hall_of(largest(prepared.cluster), prepared.said, prepared.label, prepared.delays)
+    again = _tested(task, prepared._replace(arena=cast("Arena", arena)), options)
+    if any(v.outcome != HOLDS for v in again):
+        return found
+    least = "; ".join(v.headline for v in found)
+    note = (
+        f"pools grow to their maximum when asked (admission check {', '.join(names)}); at their minimum it is "
+        f"otherwise: {least}"
+    )
+    return [v._replace(assumptions=(*v.assumptions, note)) for v in again]
 
 
 def _untried(task: _Task, prepared: Prepared) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+GROWN = "pools grow to their maximum when asked (admission check more-nodes)"
 LEAST = "pools that grow on demand have their least nodes: gpus"
 POOL = """apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
@@ -64,12 +65,24 @@ def test_what_fits_the_larger_end_alone_is_an_assumption_and_needs_the_check(ela
     found = {(v["claim"], v["subject"]): v for v in certified(run)}
     fit = found["guarantees-fit", ""]
     assert fit["outcome"] == "HOLDS"
-    assert any(
-        "pools grow to their maximum when asked (admission check more-nodes)" in a for a in fit["assumptions"]
-    )
+    for verdict in (fit, found["guarantee-honoured", "a"], found["guarantee-honoured", "b"]):
+        assert verdict["outcome"] == "HOLDS"
+        (said,) = (one for one in verdict["assumptions"] if GROWN in one)
+        assert "at their minimum" in said
 
 
 def test_without_a_check_that_brings_nodes_the_larger_end_does_not_count(elastic, run):
     elastic(1, 2, checked=False)
     found = {(v["claim"], v["subject"]): v for v in certified(run)}
-    assert found["guarantees-fit", ""]["outcome"] == "FAILS"
+    for key in (("guarantees-fit", ""), ("guarantee-honoured", "a"), ("guarantee-honoured", "b")):
+        assert found[key]["outcome"] == "FAILS"
+
+
+def test_a_check_of_another_queue_brings_nothing(elastic, run, cluster):
+    elastic(1, 2, checked=True)
+    cluster.replace(
+        "queues/b.yaml", "  admissionChecksStrategy: {admissionChecks: [{name: more-nodes}]}\n", ""
+    )
+    found = {(v["claim"], v["subject"]): v for v in certified(run)}
+    assert found["guarantee-honoured", "a"]["outcome"] == "HOLDS"
+    assert found["guarantee-honoured", "b"]["outcome"] == "FAILS"
