@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from policycheck.app.book import rulebook, systems
 from policycheck.app.gather import Gathered, Shared, Sources, accounts, gather
 from policycheck.app.linked import linked
+from policycheck.app.reading import no_collection
 from policycheck.model.cluster import Cluster
 from policycheck.source.tree import Listing
 
@@ -40,15 +41,30 @@ def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
 
 def lint(sources: Sources, settings: Settings) -> LintResult:
     """Every chosen rule over every scope; with an earlier state only what is new against that."""
+    with no_collection():
+        return _both(sources, settings)
+
+
+def _both(sources: Sources, settings: Settings) -> LintResult:
     if sources.before is None:
-        return _lint(gather(sources, settings), sources, settings)
+        scopes = gather(sources, settings)
+        return _placed(_lint(scopes, sources, settings), scopes, sources)
     from policycheck.app.before import only_new, past
 
     shared = Shared()
     earlier = gather(sources.before, settings, shared)
     known = _lint(earlier, sources.before, settings)
     now = gather(sources, settings, shared)
-    return only_new(_lint(now, sources, settings, past(earlier)), known)
+    return _placed(only_new(_lint(now, sources, settings, past(earlier)), known), now, sources)
+
+
+def _placed(result: LintResult, scopes: tuple[Gathered, ...], sources: Sources) -> LintResult:
+    """Findings in rendered text, where they are written."""
+    if not any(scope.rendered for scope in scopes):
+        return result
+    from policycheck.app.rendered import placed
+
+    return placed(result, scopes, sources)
 
 
 def lint_texts(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.plan import Part, parts
+from policycheck.app.reading import Read, Text, no_collection, packed, pays, read
 from policycheck.digest import sha256
 from policycheck.model.cluster import Entry
 from policycheck.model.facts import Facts
@@ -13,14 +14,13 @@ from policycheck.model.inventory import Inventory
 from policycheck.model.origin import DocumentId, Origin
 from policycheck.record import NamedTuple
 from policycheck.source.document import Document, FileReport, TextTrouble
-from policycheck.source.files import load as load_file
 from policycheck.source.files import unreadable
-from policycheck.source.scope import Render
+from policycheck.source.scope import Render, Rerender
 from policycheck.source.tree import DISK, Tree
-from policycheck.source.yamldoc import ParsedFile, Unchecked, admit, parse
-from policycheck.systems import registry
+from policycheck.source.yamldoc import ParsedFile, Unchecked
 
 if TYPE_CHECKING:
+    from policycheck.app.kept import Kept
     from policycheck.lint.settings import Settings
     from policycheck.systems.crds import Crds
 
@@ -45,6 +45,9 @@ class Sources(NamedTuple):
     tree: Tree = DISK  # where names are looked up
     in_memory: bool = False  # names are no files: nothing is looked up on disk
     before: Sources | None = None  # the same at an earlier time: only what is new since is reported
+    rerender: Rerender | None = None  # a chart's folder with values changed to manifests
+    kept: Kept | None = None  # what earlier runs read of the same files
+    jobs: int = 1  # processes at once, where several are faster
 
 
 class Gathered(NamedTuple):
@@ -81,45 +84,64 @@ class Shared:
 class _Shelf:
     """Every file parsed once, whichever scopes it is in."""
 
-    def __init__(self, read: Callable[[str], bytes], crds: Crds | None, shared: Shared | None) -> None:
-        self.read = read
+    def __init__(self, sources: Sources, crds: Crds | None, shared: Shared | None) -> None:
+        self.read = sources.read
+        self.keeper = sources.kept
+        self.jobs = sources.jobs
         self.crds = crds
-        self.shared = shared
+        self.shared = Shared() if shared is None else shared
         self.kept: dict[str, ParsedFile] = {}
-        self.facts: dict[tuple[DocumentId, str], Entry] = {} if shared is None else shared.facts
+        self.facts = self.shared.facts
         self.marked: set[str] = set()
 
     def file(self, name: str, rendered: Mapping[str, bytes]) -> ParsedFile:
         if name not in self.kept:
-            held = rendered.get(name)
-            self.kept[name] = self._load(name) if held is None else parse(name, self._look(name, held))
+            self.fill([name], rendered)
         return self.kept[name]
 
-    def _load(self, name: str) -> ParsedFile:
-        if self.shared is None:
-            return self._admit(load_file(name, self._read, registry.MARKS))
-        try:
-            data = self._read(name)
-        except OSError as error:
-            return ParsedFile((), unreadable(name, error))
-        key = (name, sha256(data).digest())
-        if key not in self.shared.parsed:
-            self.shared.parsed[key] = self._admit(parse(name, data, marks=registry.MARKS))
-        return self.shared.parsed[key]
+    def fill(self, names: Iterable[str], rendered: Mapping[str, bytes]) -> None:
+        """Reads the files that are not yet: those that are new together, so that processes can share them."""
+        new: list[Text] = []
+        for name in dict.fromkeys(names):
+            if name in self.kept:
+                continue
+            try:
+                text = Text(name, self._look(name, rendered[name] if name in rendered else self.read(name)))
+            except OSError as error:
+                self.kept[name] = ParsedFile((), unreadable(name, error))
+                continue
+            parsed = self.shared.parsed.get(_key(text))
+            if parsed is not None:
+                self.kept[name] = parsed
+                continue
+            found = self.keeper.find(text) if self.keeper is not None else None
+            if found is None:
+                new.append(text)
+            else:
+                self._put(text, found)
+        if new:
+            self._read(new)
 
-    def _admit(self, parsed: ParsedFile) -> ParsedFile:
-        """What is no Kubernetes object and still read by a system, as values of a chart are."""
-        if not parsed.others:
-            return parsed
-        found = {d.id: facts for d in parsed.others if (facts := registry.read_other(d.value)) is not None}
-        for document in parsed.others:
-            if document.id in found:
-                origin = Origin(document.id, document.line, document.digest)
-                self.facts[document.id, document.digest] = Entry(found[document.id], origin)
-        return admit(parsed, found)
+    def _read(self, new: list[Text]) -> None:
+        if not pays(new, self.jobs):
+            for text in new:
+                self._take(text, read(text))
+            return
+        from policycheck.app.kept import unpacked
 
-    def _read(self, name: str) -> bytes:
-        return self._look(name, self.read(name))
+        for text, blob in zip(new, packed(new, self.jobs), strict=True):
+            self._take(text, unpacked(blob), blob)
+
+    def _take(self, text: Text, found: Read, blob: bytes | None = None) -> None:
+        if self.keeper is not None:
+            self.keeper.add(text, found, blob)
+        self._put(text, found)
+
+    def _put(self, text: Text, found: Read) -> None:
+        self.kept[text.name] = self.shared.parsed[_key(text)] = found.parsed
+        for document, facts in zip(found.parsed.documents, found.facts, strict=True):
+            origin = Origin(document.id, document.line, document.digest)
+            self.facts.setdefault((document.id, document.digest), Entry(facts, origin))
 
     def _look(self, name: str, data: bytes) -> bytes:
         if _MARK in data or data.startswith(_WIDE):
@@ -128,11 +150,11 @@ class _Shelf:
 
     def entry(self, document: Document, *, reported: bool) -> Entry:
         key = (document.id, document.digest)
-        entry = self.facts.get(key)
+        entry = self.facts[key]
         # A document that moved within its file is the same, and stands elsewhere.
-        if entry is None or entry.origin.line != document.line:
-            facts = registry.read(document.value) if entry is None else entry.facts
-            entry = self.facts[key] = Entry(facts, Origin(document.id, document.line, document.digest))
+        if entry.origin.line != document.line:
+            origin = Origin(document.id, document.line, document.digest)
+            entry = self.facts[key] = Entry(entry.facts, origin)
         return entry if reported else Entry(entry.facts, entry.origin._replace(reported=False))
 
 
@@ -143,8 +165,16 @@ def gather(sources: Sources, settings: Settings, shared: Shared | None = None) -
         from policycheck.app.definition import definitions
 
         crds = definitions(sources.crds, sources.read, sources.tree)
-    shelf = _Shelf(sources.read, crds, shared)
-    return tuple(_gather(part, shelf) for part in _parts(sources, settings))
+    shelf = _Shelf(sources, crds, shared)
+    with no_collection():
+        every = _parts(sources, settings)
+        for part in every:
+            shelf.fill((*part.files, *part.context, *part.inventory), part.rendered)
+        return tuple(_gather(part, shelf) for part in every)
+
+
+def _key(text: Text) -> tuple[str, bytes]:
+    return text.name, sha256(text.data).digest()
 
 
 def _gather(part: Part, shelf: _Shelf) -> Gathered:

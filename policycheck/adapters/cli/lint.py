@@ -22,6 +22,7 @@ PHASES = ("observe", "pilot", "queues", "topology")
 FAIL_ON = ("error", "warning", "info", "never")
 COLORS = ("auto", "always", "never")
 DUMPS = ("model",)
+MOST_JOBS = 1000
 FOR_PEOPLE = frozenset({"text", "concise", "json", "markdown"})  # formats that need no more than the result
 
 
@@ -62,6 +63,8 @@ class Request(NamedTuple):
     unsafe_fixes: bool
     diff: bool
     new_from: str | None
+    jobs: str | None
+    no_cache: bool
 
 
 # What ``quick`` takes; a test holds it against the command.
@@ -77,6 +80,7 @@ _ONE = frozenset(
         "baseline",
         "write_baseline",
         "new_from",
+        "jobs",
     )
 )
 _FLAGS = frozenset(
@@ -90,6 +94,7 @@ _FLAGS = frozenset(
         "fix",
         "unsafe_fixes",
         "diff",
+        "no_cache",
     ),
 )
 _SHORT = {"-q": "--quiet", "-v": "--verbose"}
@@ -153,7 +158,7 @@ def run(request: Request) -> int:
     with common.errors_of_use():
         from policycheck import app
 
-        sources = common.sources_of(paths, settings, read)
+        sources = _quickened(common.sources_of(paths, settings, read), request)
         if request.dump:
             return _dump(sources, settings, request.output)
         known = _baseline(settings, request, paths)
@@ -167,7 +172,26 @@ def run(request: Request) -> int:
         common.emit(fixed.shown(style), loose)
         sinks = tuple(sink for sink in sinks if sink.file != loose)
     _report(result, sinks, request, settings, common.line_source(read))
+    if sources.kept is not None:  # when everything is said: nobody waits for it
+        sources.kept.save()
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
+
+
+def _quickened(sources: Sources, request: Request) -> Sources:
+    """With what is kept of earlier runs, and the processes that may be used. Raises click.UsageError."""
+    if request.jobs is not None and not (request.jobs.isdecimal() and int(request.jobs) < MOST_JOBS):
+        raise common.usage_error(
+            f"--jobs takes a number from 0 (one a processor) on, and no {request.jobs!r}"
+        )
+    from policycheck.app.apart import processors
+
+    jobs = int(request.jobs or 0) or processors()
+    if request.no_cache:
+        return sources._replace(jobs=jobs)
+    from policycheck import data
+    from policycheck.app.kept import opened
+
+    return sources._replace(jobs=jobs, kept=opened(data.cache(), os.getcwd()))  # noqa: PTH109 - pathlib costs start-up
 
 
 def _fixed(app: ModuleType, sources: Sources, settings: Settings, request: Request) -> Done | None:
