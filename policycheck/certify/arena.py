@@ -164,6 +164,15 @@ class Service(NamedTuple):
     apart: bool = True
 
 
+class Kin(NamedTuple):
+    """What a queue is decided by. ``policies``: equal for queues that differ in nothing but name and ``amounts`` of
+    quota. Both can be compared and hashed.
+    """
+
+    policies: object
+    amounts: object
+
+
 class Measured(NamedTuple):
     """What a simulated stream came to; ``source`` and ``digest`` of the stream."""
 
@@ -200,6 +209,9 @@ class Arena(Protocol):
 
     def nominal(self, queue: str) -> Mapping[tuple[str, str], int]:
         """The quota of the queue's own by (flavor, resource), whether it can be enforced or not."""
+
+    def kin(self, queue: str) -> Kin:
+        """What the queue has in common with others."""
 
     def shapes(self, queue: str) -> Sequence[Shape]:
         """Shapes of the workloads in sight that go to ``queue``."""

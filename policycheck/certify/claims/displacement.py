@@ -18,6 +18,7 @@ from policycheck.simulate.scheduler import Grant
 Class = tuple[str, int]  # name, value
 VICTIM, TAKER = "victim-", "taker-"
 _SEVERAL = 2
+_PAIRS = 16  # of queues that differ in amounts alone
 
 
 class Cell(NamedTuple):
@@ -47,18 +48,80 @@ def cells(arena: Arena, pairs: Iterable[tuple[Class, Class]], holders: Iterable[
                         yield Cell(taker, holder, one, other, situation, taking.reason)
 
 
+class Together(NamedTuple):
+    """Which cells are played for which: ``chosen`` of ``pairs`` pairs of queues. ``twins`` are left out because another
+    pair is the same but for names, ``amounts`` because others differ from it in nothing but amounts of quota.
+    """
+
+    cells: tuple[Cell, ...]
+    pairs: int = 0
+    chosen: int = 0
+    twins: int = 0
+    amounts: int = 0
+
+
+def together(arena: Arena, found: Sequence[Cell]) -> Together:
+    """The cells of every class of pairs of queues: policies decide who is taken, and stories are as large as the
+    quota is. Of a class with many pairs those with the least and the most quota, and some between.
+    """
+    by_pair: dict[tuple[str, str], list[Cell]] = {}
+    for cell in found:
+        by_pair.setdefault((cell.taker, cell.holder), []).append(cell)
+    kin = {queue: arena.kin(queue) for pair in by_pair for queue in pair}
+    classes: dict[object, dict[object, tuple[str, str]]] = {}
+    for (taker, holder), some in by_pair.items():
+        relations = tuple((c.taking, c.losing, c.situation, c.reason) for c in some)
+        of = kin[taker].policies, kin[holder].policies, taker == holder, relations
+        classes.setdefault(of, {}).setdefault((kin[taker].amounts, kin[holder].amounts), (taker, holder))
+    chosen = [pair for some in classes.values() for pair in _spread(arena, list(some.values()))]
+    distinct = sum(map(len, classes.values()))
+    return Together(
+        tuple(cell for pair in by_pair if pair in set(chosen) for cell in by_pair[pair]),
+        len(by_pair),
+        len(chosen),
+        len(by_pair) - distinct,
+        distinct - len(chosen),
+    )
+
+
+def _spread(arena: Arena, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """At most _PAIRS of them: the extremes of what they own and share first, then evenly between."""
+    if len(pairs) <= _PAIRS:
+        return list(pairs)
+    owned = {queue: _accelerated(arena, queue) for pair in pairs for queue in pair}
+    shared = {(a, b): len(owned[a].keys() & owned[b].keys()) for a, b in pairs}
+    own = {queue: sum(some.values()) for queue, some in owned.items()}
+    orders: tuple[Callable[[tuple[str, str]], tuple[int, ...]], ...] = (
+        lambda pair: (own[pair[1]], own[pair[0]]),
+        lambda pair: (own[pair[0]] - own[pair[1]],),
+        lambda pair: (shared[pair], own[pair[0]]),
+    )
+    ends = [end(pairs, key=order) for order in orders for end in (min, max)]
+    ranked = sorted(pairs, key=lambda pair: (*orders[0](pair), pair))
+    between = [ranked[n * len(ranked) // _PAIRS] for n in range(_PAIRS)]
+    return list(dict.fromkeys([*ends, *between]))[:_PAIRS]
+
+
+def _accelerated(arena: Arena, queue: str) -> dict[tuple[str, str], int]:
+    return {pair: amount for pair, amount in arena.nominal(queue).items() if pair[1] in arena.accelerators}
+
+
 class Stage:
     """Scenarios for cells of one scope."""
 
     def __init__(self, arena: Arena, shapes: Mapping[str, Sequence[Shape]]) -> None:
         self.arena, self.shapes = arena, shapes
+        self._lowest = min([*arena.classes.items(), ("", 0)], key=lambda c: (c[1], c[0]))
+        self._filled: dict[str, list[Ask]] = {}  # by taker: what all others take at most
 
     def scenarios(self, cell: Cell, *, within: bool) -> Iterator[Scenario]:
         """The victim runs (``within`` its queue's own quota, else beyond it); then the taker asks."""
         for resource in self._resources(cell):
             own = self._own(cell.holder, resource)
             most = self._most(cell.holder, resource)
-            amounts = [own, -(-own // _SEVERAL)] if within else [most, own + 1]
+            # What is within the quota of its flavors is: of several flavors the largest holds it as one.
+            amounts = [own, -(-own // _SEVERAL), self._largest(cell.holder, resource)]
+            amounts = amounts if within else [most, own + 1]
             for amount in dict.fromkeys(a for a in amounts if 0 < a <= most):
                 for parts in (1, _SEVERAL):
                     yield from self._played(cell, resource, amount, parts)
@@ -72,6 +135,9 @@ class Stage:
     def _own(self, queue: str, resource: str) -> int:
         return sum(v for (_, r), v in self.arena.nominal(queue).items() if r == resource)
 
+    def _largest(self, queue: str, resource: str) -> int:
+        return max(v for (_, r), v in self.arena.nominal(queue).items() if r == resource)
+
     def _most(self, queue: str, resource: str) -> int:
         pairs = [pair for pair in self.arena.rights.resources(queue) if pair[1] == resource]
         return min(sum(min(self.arena.rights.potential(queue, *pair), 1 << 32) for pair in pairs), 1 << 32)
@@ -80,10 +146,8 @@ class Stage:
         victims = self._several(VICTIM, cell.holder, resource, amount, parts, cell.losing)
         if not victims:
             return
-        filler = rivals(self.arena, [cell.taker], self.shapes)
-        lowest = min([*self.arena.classes.items(), ("", 0)], key=lambda c: (c[1], c[0]))
-        beside = fill(self.arena, [r for r in filler if r.queue != cell.taker], Mix("beside", 0, (lowest,)))
-        holder_too = self._beside(cell, resource, amount, lowest)
+        beside = self._fill(cell.taker)
+        holder_too = self._beside(cell, resource, amount, self._lowest)
         own = max(1, self._own(cell.taker, resource))
         asks = {own, max(1, own // _SEVERAL), min(self._most(cell.taker, resource), own + 1)}
         for others in ([], [*holder_too], [*holder_too, *[a for a in beside if a.queue != cell.holder]]):
@@ -92,6 +156,13 @@ class Stage:
                 yield made
                 if cell.taking[1] == cell.losing[1] and cell.taker == cell.holder:
                     yield _older(made)  # of equals only the newer ones are taken
+
+    def _fill(self, taker: str) -> list[Ask]:
+        if taker not in self._filled:
+            filler = rivals(self.arena, [taker], self.shapes)
+            mix = Mix("beside", 0, (self._lowest,))
+            self._filled[taker] = fill(self.arena, [r for r in filler if r.queue != taker], mix)
+        return self._filled[taker]
 
     def _several(
         self, name: str, queue: str, resource: str, amount: int, parts: int, as_class: Class

@@ -7,11 +7,12 @@ scheduler. What policies forbid is proven cell by cell; what they allow is playe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from policycheck.certify.arena import Arena, Scenario, Story
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.claims.common import Bench, declared, listed, shapes_of
-from policycheck.certify.claims.displacement import Cell, Class, Stage, cells, taken
+from policycheck.certify.claims.displacement import Cell, Class, Stage, Together, cells, taken, together
 from policycheck.certify.promise import ALWAYS, Promises, Shape
 from policycheck.certify.verdict import (
     EXHAUSTIVE,
@@ -98,6 +99,7 @@ class _Search:
         self.effort = effort
         self.arena = bench.arena
         self.tried = self.pressed = self.allowed = 0
+        self.together = Together(())
 
     def verdict(self, *, within: bool) -> Verdict:
         """The verdict over both ladders."""
@@ -107,8 +109,9 @@ class _Search:
         if not holders and not unclear:
             return self._made(NOT_APPLICABLE, PROOF, "no queue runs it", None)
         stage = Stage(self.arena, declared(self.bench.promises))
-        for cell in _each(cells(self.arena, self.pairs, holders)):
-            self.allowed += 1
+        found = _each(cells(self.arena, self.pairs, holders))
+        self.allowed, self.together = len(found), together(self.arena, found)
+        for cell in self.together.cells:
             for scenario in stage.scenarios(cell, within=within):
                 story = self.arena.play(scenario)
                 self.tried += 1
@@ -128,9 +131,14 @@ class _Search:
         return self._made(
             HOLDS,
             EXHAUSTIVE,
-            f"policies allow {self.allowed} cells, and in {self.tried} stories made for each of them others had to go",
+            f"policies allow {self.allowed} cells, and in {self.tried} stories made for {self._which()} others had to go",
             None,
         )
+
+    def _which(self) -> str:
+        """The cells that were played, in words."""
+        played = len(self.together.cells)
+        return "each of them" if played == self.allowed else f"{played} that stand for all of them"
 
     def _holders(self) -> list[str]:
         """Queues with workloads of the losing classes; all queues where none is declared."""
@@ -196,10 +204,28 @@ class _Search:
             basis,
             why,
             premise={"cellsAllowed": self.allowed, "evictionsUnderPressure": self.pressed},
-            evidence={"stories": self.tried, "mode": protection.mode},
+            evidence={"stories": self.tried, "mode": protection.mode, **self._taken_together()},
+            assumptions=self._assumed(),
             counterexample=found,
             derived=protection.derived,
         )
+
+    def _taken_together(self) -> dict[str, Any]:
+        """Which pairs of queues were played for which, where some were not played themselves."""
+        known = self.together
+        if known.chosen == known.pairs:
+            return {}
+        told = {"pairs": known.pairs, "played": known.chosen, "cellsPlayed": len(known.cells)}
+        return {"takenTogether": {**told, "sameButForNames": known.twins, "sameButForAmounts": known.amounts}}
+
+    def _assumed(self) -> tuple[str, ...]:
+        if not self.together.amounts:
+            return ()
+        text = (
+            "pairs of queues that differ from others in nothing but the amounts of their quota are decided like "
+            f"those: {self.together.amounts} were not played, those with the least and the most were"
+        )
+        return (text,)
 
 
 def _each(found: Iterable[Cell]) -> list[Cell]:
@@ -209,7 +235,8 @@ def _each(found: Iterable[Cell]) -> list[Cell]:
 _MEANS = (
     "HOLDS by proof when no policy of any queue allows such an eviction, for any pair of queues and classes. "
     "Where policies allow it, every cell is played with the victim running and others beside it that would "
-    "rather have to go: HOLDS (exhaustive over cells) when it is never the victim, FAILS with the story when it "
+    "rather have to go (of queues that differ in nothing but the amounts of their quota, those with the least and "
+    "the most; the evidence says which were taken together): HOLDS (exhaustive over cells) when it is never the victim, FAILS with the story when it "
     "is. FAILS by proof when pod priority at the default scheduler allows it. UNKNOWN when nothing was ever "
     "evicted in any story."
 )

@@ -13,6 +13,7 @@ from policycheck.certify.arena import (
     Enforcement,
     Happened,
     Holding,
+    Kin,
     Ladder,
     Load,
     Measured,
@@ -33,6 +34,7 @@ from policycheck.systems.kueue.arena import ground
 from policycheck.systems.kueue.arena.case import Casing
 from policycheck.systems.kueue.arena.entrance import Entrance, entrances
 from policycheck.systems.kueue.arena.floor import Floor, Later, floor
+from policycheck.systems.kueue.arena.kin import kin_of
 from policycheck.systems.kueue.arena.ladder import rungs
 from policycheck.systems.kueue.arena.reach import accelerators, spanned, tolerated
 from policycheck.systems.kueue.arena.serving import services, uncovered
@@ -171,6 +173,10 @@ class KueueArena:
         """The queue's own quota by (flavor, resource)."""
         config = self.opening.objects.cluster_queues[queue]
         return {pair: quota.nominal for pair, quota in quotas(config.groups).items()}
+
+    def kin(self, queue: str) -> Kin:
+        """Policies, place in the tree and pattern of limits; and the quota."""
+        return kin_of(self.opening.objects, self.opening.objects.cluster_queues[queue])
 
     def patience(self) -> tuple[int | None, str]:
         """The timeout of waitForPodsReady."""

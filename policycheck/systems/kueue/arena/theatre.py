@@ -18,24 +18,36 @@ from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler.moment import NANOS, moment
 from policycheck.systems.kueue.scheduler.run import Course, Event, Run, until_stable
 from policycheck.systems.kueue.scheduler.session import Session
+from policycheck.systems.kueue.scheduler.shape import spec_key
 
 START = moment(write.time_of(86_399)) + NANOS
 _MOST_SCENES = 32
+_MOST_SHAPES = 20_000
+_FEW = 3  # moves before the last one of a short story
 
 Key = tuple[object, ...]
 
 
 class Scene(NamedTuple):
-    """A scenario as far as it was played. ``moves`` are kept, since shapes are told apart by identity."""
+    """A scenario as far as it was played."""
 
     session: Session
     course: Course
     stopped: list[Happened]  # evictions of queues that were stopped
-    moves: Sequence[Move] = ()
 
     def copy(self) -> Scene:
         """An independent copy."""
-        return Scene(self.session.fork(), self.course.copy(), list(self.stopped), self.moves)
+        return Scene(self.session.fork(), self.course.copy(), list(self.stopped))
+
+
+class Cut(NamedTuple):
+    """Before cycle ``cycle``, in which move number ``moves`` is made: where a scenario may part from others that
+    were the same until then. Equal keys mean equal scenes.
+    """
+
+    key: Key
+    cycle: int
+    moves: int
 
 
 class Theatre:
@@ -46,31 +58,69 @@ class Theatre:
         self._spaces = sorted({door.namespace for door in doors.values()})
         self._sessions: dict[tuple[str, ...], Session] = {}
         self._scenes: dict[Key, Scene] = {}
-        self._made: dict[tuple[str, int, str, int], tuple[Shape, KueueWorkload]] = {}
+        self._seen: set[Key] = set()  # cuts at which nothing was left behind
+        self._made: dict[Key, KueueWorkload] = {}
+        self._shapes: dict[Key, int] = {}
+        self._numbers: dict[int, tuple[Shape, int]] = {}  # by identity, for which the shape is kept
         self.cycles = 0
 
     def played(self, scenario: Scenario) -> tuple[Session, Run, list[Happened]]:
         """The session at the end, what happened, and who was evicted since a queue was stopped."""
-        cuts = list(_cuts(scenario))
+        cuts = list(self._cuts(scenario))
         scene, done = self._latest(cuts, scenario)
-        for key, cycle, moves in cuts[done:]:
-            self._on(scene, scenario.moves[len(scene.moves) : len(moves)], cycle, pause=cycle)
-            scene = scene._replace(moves=moves)
-            self._keep(key, scene.copy())
-        run = self._on(scene, scenario.moves[len(scene.moves) :], scenario.cycles)
+        at = cuts[done - 1].moves if done else 0
+        for cut in cuts[done:]:
+            if not self._is_worth(cut, cuts):
+                continue
+            self._on(scene, scenario.moves[at : cut.moves], cut.cycle, pause=cut.cycle)
+            self._keep(cut.key, scene.copy())
+            at = cut.moves
+        run = self._on(scene, scenario.moves[at:], scenario.cycles)
         return scene.session, run, scene.stopped
 
-    def _latest(
-        self, cuts: Sequence[tuple[Key, int, Sequence[Move]]], scenario: Scenario
-    ) -> tuple[Scene, int]:
+    def _cuts(self, scenario: Scenario) -> Iterator[Cut]:
+        """Before each cycle in which something happens; nowhere when moves are out of order."""
+        cycles = [move.cycle for move in scenario.moves]
+        if cycles != sorted(cycles) or not cycles or cycles[-1] > scenario.cycles:
+            return
+        key: Key = tuple(sorted(set(scenario.lost)))
+        for n, move in enumerate(scenario.moves):
+            if n and move.cycle > cycles[n - 1]:
+                yield Cut((key, move.cycle), move.cycle, n)
+            key = (key, move.cycle, move.what, move.names, tuple(map(self._key, move.asks)))
+
+    def _key(self, ask: Ask) -> Key:
+        return ask.name, ask.queue, self._number(ask.shape), ask.priority, ask.priority_class, ask.age
+
+    def _number(self, shape: Shape) -> int:
+        """Equal for shapes that are written alike."""
+        found = self._numbers.get(id(shape))
+        if found is None:
+            if len(self._numbers) > _MOST_SHAPES:
+                self._numbers.clear()
+            key = (shape.limit, *(spec_key(spec, spec.pods) for spec in shape.pod_sets))
+            found = self._numbers[id(shape)] = shape, self._shapes.setdefault(key, len(self._shapes))
+        return found[1]
+
+    def _latest(self, cuts: Sequence[Cut], scenario: Scenario) -> tuple[Scene, int]:
         """The scene that is furthest on the way, and how many cuts lie behind it."""
         for done in range(len(cuts), 0, -1):
-            key = cuts[done - 1][0]
+            key = cuts[done - 1].key
             found = self._scenes.pop(key, None)
             if found is not None:
                 self._scenes[key] = found  # used last
                 return found.copy(), done
         return Scene(self._session(scenario.lost).fork(), Course(), []), 0
+
+    def _is_worth(self, cut: Cut, cuts: Sequence[Cut]) -> bool:
+        """Whether to leave a scene there: where a short story comes to its last move, or one was here before."""
+        if cut.key in self._seen or (cut is cuts[-1] and len(cuts) <= _FEW):
+            self._seen.discard(cut.key)
+            return True
+        if len(self._seen) > _MOST_SHAPES:
+            self._seen.clear()
+        self._seen.add(cut.key)
+        return False
 
     def _keep(self, key: Key, scene: Scene) -> None:
         if len(self._scenes) >= _MOST_SCENES:
@@ -125,32 +175,12 @@ class Theatre:
 
     def _workload(self, ask: Ask) -> KueueWorkload:
         """The workload as it is read back; those of one shape in one queue are read once."""
-        key = (ask.queue, ask.priority, ask.priority_class, id(ask.shape))
+        key = (ask.queue, ask.priority, ask.priority_class, self._number(ask.shape))
         found = self._made.get(key)
         if found is None:
             door = self._doors[ask.queue]
-            value = write.workload(ask, door.namespace, door.name)
-            # The shape is kept, so that its identity goes to no other one.
-            found = self._made[key] = (ask.shape, read.workload(value, []))
-        return found[1]._replace(name=ask.name, uid=ask.name, created=write.time_of(ask.age))
-
-
-def _cuts(scenario: Scenario) -> Iterator[tuple[Key, int, Sequence[Move]]]:
-    """Where a scenario may part from others: before each cycle in which something happens, with what happened
-    until then. Nowhere when moves are out of order.
-    """
-    cycles = [move.cycle for move in scenario.moves]
-    if cycles != sorted(cycles) or not cycles or cycles[-1] > scenario.cycles:
-        return
-    key: Key = tuple(sorted(set(scenario.lost)))
-    for n, move in enumerate(scenario.moves):
-        if n and move.cycle > cycles[n - 1]:
-            yield (key, move.cycle), move.cycle, scenario.moves[:n]
-        key = (key, move.cycle, move.what, move.names, tuple(map(_known, move.asks)))
-
-
-def _known(ask: Ask) -> Key:
-    return ask.name, ask.queue, id(ask.shape), ask.priority, ask.priority_class, ask.age
+            found = self._made[key] = read.workload(write.workload(ask, door.namespace, door.name), [])
+        return found._replace(name=ask.name, uid=ask.name, created=write.time_of(ask.age))
 
 
 def name_of(workload: str) -> str:
