@@ -303,7 +303,7 @@ def result_of(
 ) -> Result:
     """The Result: verdicts, and the digests of all that they rest on."""
     from policycheck.app.book import rulebook
-    from policycheck.app.subjects import inputs, matter, rules, subjects
+    from policycheck.app.subjects import inputs, matter, owners, rules, subjects
     from policycheck.certify.canonical import digest
     from policycheck.certify.needed import stated
 
@@ -326,6 +326,7 @@ def result_of(
         accepted=sorted(options.accepted),
         version=__version__,
         rules=told,
+        owners=owners(one.cluster),
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from policycheck.systems.kueue.model import KueueObjects
 
 INVENTORY = "inventory:"  # before the name of a file that holds nothing but hardware
+OWNER = "policycheck.dev/owner"  # label or annotation
 _BESIDE = frozenset({"Namespace", "PriorityClass", "LimitRange", "RuntimeClass", "DaemonSet"})
 _NODES = frozenset({"Node", "ResourceSlice"})
 
@@ -49,6 +50,20 @@ def subjects(cluster: Cluster) -> dict[str, str]:
         name: digests[0] if len(set(digests)) == 1 else canonical.digest(sorted(digests))
         for name, digests in sorted(found.items())
     }
+
+
+def owners(cluster: Cluster) -> dict[str, str]:
+    """Who answers for each object, by its full name, where it says so; of several contents the first that does."""
+    found: dict[str, str] = {}
+    for entry in cluster.entries.values():
+        meta = entry.facts.value.get("metadata") if _is_subject(entry) else None
+        if not isinstance(meta, Mapping):
+            continue
+        for held in (meta.get("annotations"), meta.get("labels")):
+            owner = held.get(OWNER) if isinstance(held, Mapping) else None
+            if isinstance(owner, str) and owner.strip():
+                found.setdefault(normal.name_of(entry.facts), owner.strip())
+    return dict(sorted(found.items()))
 
 
 def _is_subject(entry: Entry) -> bool:

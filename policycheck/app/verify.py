@@ -213,13 +213,15 @@ def _changes(old: Result, new: Result, one: Prepared, *, live: bool) -> Iterator
             yield what._replace(what="evidence")
         elif what.what == "promises":
             yield what
-            yield from _owners(old.promises, new.promises)
+            yield from _owners(old.promises.get("owners"), new.promises.get("owners", {}))
         elif what.what == "effort":
             yield from _effort(old, new, what)
         else:
             yield what
     if old.rulebook != digest(old.rules):
         yield Difference("rule", "", "its rulebook is not that of the rules in it")
+    here = [name for name in old.owners if name in new.subjects]  # what is gone is told already
+    yield from _owners({name: old.owners[name] for name in here}, new.owners)
     yield from _rules(old.rules, new.rules)
     yield from _hardware(old, new, one)
 
@@ -269,14 +271,13 @@ def _rule(rule: str, before: list[str], after: list[str]) -> Difference:
     return Difference("rule-changed", rule, f"rule {rule} says something else")
 
 
-def _owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    before = old.get("owners")
-    after = new.get("owners", {})
-    for team, owner in sorted(before.items()) if isinstance(before, dict) else ():
-        if team not in after:
-            yield Difference("owner", team, f"{team} has no owner any more; it was {owner}")
-        elif after[team] != owner:
-            yield Difference("owner", team, f"{team} was owned by {owner}, and is by {after[team]}")
+def _owners(before: Any, after: Mapping[str, Any]) -> Iterator[Difference]:
+    """Teams, or objects, whose owner left or is another."""
+    for name, owner in sorted(before.items()) if isinstance(before, dict) else ():
+        if name not in after:
+            yield Difference("owner", name, f"{name} has no owner any more; it was {owner}")
+        elif after[name] != owner:
+            yield Difference("owner", name, f"{name} was owned by {owner}, and is by {after[name]}")
 
 
 def _hardware(old: Result, new: Result, one: Prepared) -> Iterator[Difference]:

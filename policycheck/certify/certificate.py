@@ -45,6 +45,7 @@ class Result(NamedTuple):
     accepted: Sequence[str]
     version: str  # of policycheck
     rules: Mapping[str, str] = {}  # by id: how strict each is, its status, and a digest of what it says
+    owners: Mapping[str, str] = {}  # of objects, where they say who answers for them
 
     @property
     def digest(self) -> str:
@@ -75,6 +76,7 @@ def _body(result: Result) -> dict[str, Any]:
         "accepted": list(result.accepted),
         "policycheck": result.version,
         "rules": dict(result.rules),
+        "owners": dict(result.owners),
     }
 
 
@@ -147,7 +149,7 @@ def read(value: Any) -> Certificate:
             raise CertificateError(f"{key} is {str(value[key])[:80]!r}; it has to be {wanted!r}")
     predicate = value["predicate"]
     texts = ("outcome", "scope", "rulebook", "policycheck", "resultDigest", "issuedAt", "validUntil")
-    maps = ("files", "target", "promises", "effort", "rules")
+    maps = ("files", "target", "promises", "effort", "rules", "owners")
     lists = ("verdicts", "inventory", "accepted")
     if not isinstance(predicate, dict) or set(predicate) != {*texts, *maps, *lists}:
         raise CertificateError("the predicate has other fields than a certificate of this version")
@@ -171,6 +173,7 @@ def read(value: Any) -> Certificate:
         accepted=predicate["accepted"],
         version=predicate["policycheck"],
         rules=predicate["rules"],
+        owners=predicate["owners"],
     )
     if result.digest != predicate["resultDigest"]:
         raise CertificateError("its result digest is not that of its contents: it was changed")

@@ -130,6 +130,7 @@ def test_every_part_of_the_result_is_in_its_digest():
         "accepted": (),
         "version": "0",
         "rules": {"KQ101": "error stable 0123"},
+        "owners": {"Queue/a": "ana@example.com"},
     }
     assert set(changed) == set(Result._fields)
     digests = {RESULT._replace(**{field: value}).digest for field, value in changed.items()}

@@ -143,6 +143,56 @@ def test_other_promises_and_an_owner_who_left(issued, run, cluster):
     assert {what for what, _ in told(found)} == {"promises", "owner", "input"}
 
 
+OWNED = "metadata: {name: a, annotations: {policycheck.dev/owner: ana@example.com}}"
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ("metadata: {name: a}", "has no owner any more; it was ana@example.com"),
+        (OWNED.replace("ana", "bob"), "was owned by ana@example.com, and is by bob@example.com"),
+    ],
+)
+def test_a_queue_whose_owner_left(cluster, run, keys, now, said):
+    cluster.replace("queues/a.yaml", "metadata: {name: a}", OWNED)
+    assert run(*CERTIFY, "--sign", "mine.key").code == 0
+    assert run(*VERIFY).code == 0
+    cluster.replace("queues/a.yaml", OWNED, now)
+    done = run(*VERIFY, "--format", "json")
+    name = "kueue.x-k8s.io/ClusterQueue/a"
+    assert told(done) == [("object", name), ("input", "queues/a.yaml"), ("owner", name)]
+    assert done.json["refusals"][-1]["why"] == f"{name} {said}"
+    (cluster.root / "queues/a.yaml").write_text("")  # an object that is gone has no owner to lose
+    assert "owner" not in {what for what, _ in told(run(*VERIFY, "--format", "json"))}
+
+
+def test_one_run_a_week_says_all_of_it(issued, run, cluster, tmp_path):
+    """Hardware, labels, rules, owners, and which promise no longer holds, in words and in one report."""
+    cluster.replace("queues/a.yaml", "nominalQuota: 8", "nominalQuota: 4")
+    cluster.replace("promises.yaml", "    owner: b@example.com\n", "")
+    live = cluster.nodes(8, 8, 8, name="../live.yaml")
+    text = live.read_text().replace(
+        "gpu: h100, kubernetes.io/hostname: node-2", "kubernetes.io/hostname: node-2"
+    )
+    live.write_text(
+        text.replace("gpu: h100, kubernetes.io/hostname: node-3", "kubernetes.io/hostname: node-3")
+    )
+    (tmp_path / ".policycheck.yaml").write_text("ignore: [KQ305]\n")
+    done = run(*VERIFY, "--drift", "--inventory", "live.yaml", "--config", ".policycheck.yaml")
+    assert done.code == 1
+    flat = " ".join(done.out.split())
+    for said in (
+        "guarantee-honoured (a) was HOLDS and is FAILS",
+        "needed: 2 nodes with gpu=h100 (8 nvidia.com/gpu free each); there: 1",
+        "one that is else like them has no label gpu",
+        "the object kueue.x-k8s.io/ClusterQueue/a was changed",
+        "b has no owner any more; it was b@example.com",
+        "rule KQ305 was warning and is off: it was relaxed",
+        "How it breaks: guarantee-honoured: a",
+    ):
+        assert said in flat, said
+
+
 def test_a_rule_that_was_relaxed_is_drift(issued, run, tmp_path):
     (tmp_path / ".policycheck.yaml").write_text("severity: {KQ110: info}\nignore: [KQ305]\n")
     done = run(*VERIFY, "--format", "json", "--config", ".policycheck.yaml")
