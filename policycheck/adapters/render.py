@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 TIMEOUT = 60.0  # seconds for one folder
 LARGEST = 64 * 1024 * 1024  # bytes of rendered text
@@ -32,12 +34,16 @@ class RenderError(OSError):
     """The tool is here and refused, hung, or wrote too much: the folder could not be read."""
 
 
-def render(folder: str) -> bytes:
-    """The manifests that the kustomization or chart in ``folder`` stands for.
+def render(folder: str, values: Mapping[str, Any] | None = None) -> bytes:
+    """The manifests that the kustomization or chart in ``folder`` stands for, the chart with ``values`` over its own.
 
     Raises ToolMissingError when nothing installed can render it, RenderError when it failed.
     """
-    return _run(command(folder), folder)
+    args = command(folder)
+    if values is None:
+        return _run(args, folder)
+    *head, end, last = args
+    return _run([*head, "--values", "-", end, last], folder, json.dumps(values).encode())
 
 
 def command(folder: str) -> list[str]:
@@ -55,12 +61,12 @@ def command(folder: str) -> list[str]:
     raise ToolMissingError("neither a kustomization nor a chart")
 
 
-def _run(args: Sequence[str], folder: str) -> bytes:
+def _run(args: Sequence[str], folder: str, given: bytes = b"") -> bytes:
     tool = args[0]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed tool, its arguments never pass a shell
             args,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             timeout=TIMEOUT,
             check=False,

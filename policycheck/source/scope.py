@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
@@ -29,6 +29,12 @@ class Render(Protocol):
     def __call__(self, folder: str) -> bytes:
         """The manifests, as YAML or JSON text."""
         ...
+
+
+class Rerender(Protocol):
+    """As Render, for a chart with some of its values changed. Raises OSError."""
+
+    def __call__(self, folder: str, values: Mapping[str, Any], /) -> bytes: ...  # noqa: D102
 
 
 class NamedCluster(Protocol):

@@ -241,6 +241,7 @@ def sources_of(
         targets=settings.target,
         rules=settings.rules,
         render=_render,
+        rerender=_rerender,
         today=today(),
         crds=settings.crds,
     )
@@ -258,3 +259,9 @@ def _render(folder: str) -> bytes:
     from policycheck.adapters.render import render
 
     return render(folder)
+
+
+def _rerender(folder: str, values: Mapping[str, Any]) -> bytes:
+    from policycheck.adapters.render import render
+
+    return render(folder, values)
