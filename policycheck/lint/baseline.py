@@ -47,7 +47,7 @@ _TEXTS = Entry._fields[:-1]
 class Compared(NamedTuple):
     """A run held against a baseline.
 
-    ``left`` are the entries that still stand, described as they are now; ``gone`` those that were looked
+    ``left`` are the entries that still stand; ``gone`` those that were looked
     for and not found; ``unseen`` those whose file or rule was no part of the run, which stand in ``left`` too.
     ``strange`` are rules that entries name and the rulebook does not have.
     """
@@ -198,9 +198,7 @@ def compare(
         told = _ran(entry.rule, rules, whole) and looked_at(entry.file)
         gone += missing if told else 0
         unseen += 0 if told else missing
-        left.extend(entries_of(found, home))
-        if missing and not told:
-            left.append(entry._replace(times=missing))
+        left.extend(_left(entry, found, 0 if told else missing, home))
     known = {id(finding) for _, found in matched for finding in found}
     return Compared(
         tuple(one for one in result.findings if id(one) not in known),
@@ -210,6 +208,18 @@ def compare(
         unseen,
         tuple(sorted({entry.rule for entry in entries if entry.rule not in rules})),
     )
+
+
+def _left(entry: Entry, found: Sequence[Finding], unseen: int, home: Callable[[str], str]) -> Iterable[Entry]:
+    """What stays of an entry. It is left as it was written, so that a smaller baseline is a shorter one and
+    nothing else; its file is brought up to date when nothing of it is there any more.
+    """
+    own = [one for one in found if one.fingerprint == entry.fingerprint]
+    yield from entries_of([one for one in found if one.fingerprint != entry.fingerprint], home)
+    if own and not any(home(one.place.file) == entry.file for one in own):
+        entry = entry._replace(file=home(own[0].place.file))
+    if len(own) + unseen:
+        yield entry._replace(times=len(own) + unseen)
 
 
 def _ran(name: str, rules: Mapping[str, Rule], whole: set[str]) -> bool:

@@ -119,10 +119,9 @@ def _told(compared: Compared, file: str) -> tuple[str, ...]:
     notes = []
     if compared.gone:
         what = _plural(compared.gone, "entry", "entries")
-        verb = "is" if compared.gone == 1 else "are"
-        notes.append(
-            f"{what} of {file} {verb} fixed: `--write-baseline {file}` takes them out, so that they stay so"
-        )
+        verb, them, stay = ("is", "it", "it stays") if compared.gone == 1 else ("are", "them", "they stay")
+        ratchet = f"`--write-baseline {file}` takes {them} out, so that {stay} fixed"
+        notes.append(f"{what} of {file} {verb} fixed: {ratchet}")
     if compared.strange:
         names = ", ".join(compared.strange[:_SHOWN]) + (" and more" * (len(compared.strange) > _SHOWN))
         notes.append(f"{file} has entries of rules that are not here: {names}; they are kept")
