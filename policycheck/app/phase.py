@@ -47,9 +47,7 @@ def presence(scope: Gathered) -> dict[str, Presence]:
     return {
         "observe": Presence(reported > 0, seen),
         "pilot": Presence(bool(view.queues), _plural(len(view.queues), "queue")),
-        "queues": Presence(
-            len(view.queues) > 1, f"{shared} of {_plural(len(view.queues), 'queue')} in a cohort"
-        ),
+        "queues": Presence(len(view.queues) > 1, f"{shared} of {_plural(len(view.queues), 'queue')} share"),
         "topology": Presence(
             topologies > 0, f"{topologies} of {_plural(len(view.flavors), 'flavor')} with a topology"
         ),

@@ -22,6 +22,7 @@ from policycheck.report.summary import plural
 
 SCHEMA_VERSION = 1
 _SHOWN = 3  # places of an obstacle
+_PHASE, _STATE = 10, 11  # widths of the first two columns
 _ROLE = {CLEAN: "help", OPEN: "error", ABSENT: "dim"}
 _NEXT = {
     "observe": "give PATH the manifests and --inventory the nodes",
@@ -85,10 +86,12 @@ def render_text(standings: Sequence[Standing], style: Style) -> str:
 
 
 def _standing(one: Standing, many: int, style: Style) -> Iterator[str]:
-    name = clean(one.scope, ascii_only=style.ascii) if one.scope and many > 1 else "this repository"
+    name = clean(one.scope, ascii_only=style.ascii) if one.scope and many > 1 else "This repository"
     for step in one.steps:
-        state = style.paint(_ROLE.get(step.state, "warning"), f"{_state(step):<12}")
-        yield style.paint("strong", f"{step.phase:<10}") + state + f" {_detail(step)}"
+        state = style.paint(_ROLE.get(step.state, "warning"), f"{_state(step):<{_STATE}}")
+        first, *rest = wrap(_detail(step), max(20, style.width - _PHASE - _STATE))
+        yield style.paint("strong", f"{step.phase:<{_PHASE}}") + state + first
+        yield from (" " * (_PHASE + _STATE) + line for line in rest)
     yield ""
     if one.stands:
         yield from wrap(f"{name} stands at {one.stands}: {_clean(one)}.", style.width)
