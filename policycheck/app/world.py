@@ -18,12 +18,17 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from policycheck.app.hardware import Hardware
+from policycheck.app.waiting import Place, Waiting
 from policycheck.model.cluster import Cluster, Entry, GroupKind, link, replace
 from policycheck.model.facts import Facts
-from policycheck.model.inventory import Inventory
+from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey, Origin
+from policycheck.model.workload import Workload
 from policycheck.record import NamedTuple
 from policycheck.systems import registry
+from policycheck.systems.core.slices import DeviceSlice
+from policycheck.systems.kueue.model import KueueWorkload
 
 # What the world wants to be told of; a kind that the cluster does not serve is marked so with ``absent``.
 REQUIRED: tuple[GroupKind, ...] = (
@@ -55,6 +60,7 @@ WELCOME: tuple[GroupKind, ...] = (
     # The Configuration of the scheduler: the ConfigMaps of its own namespace are enough.
     ("", "ConfigMap"),
 )
+_ELSEWHERE = (Workload, KueueWorkload, Node, DeviceSlice)  # kept otherwise than as configuration
 _MOST_EDITS = 64  # beyond so many at once all is linked anew, which is then cheaper
 _NOTES = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -66,6 +72,13 @@ class Heard(NamedTuple):
     at: float = 0.0
     synced: bool = False  # a whole list was taken in
     absent: bool = False  # the cluster does not serve it: synced, and empty
+
+
+class Picture(NamedTuple):
+    """The cluster at one moment, frozen. ``cluster`` holds the configuration and the hardware, no workloads."""
+
+    cluster: Cluster
+    generation: int
 
 
 class World:
@@ -82,12 +95,15 @@ class World:
         self.scope = scope
         self.required = tuple(required)
         self._lock = threading.RLock()
-        self._hardware = hardware  # given beside the nodes in sight, as inventory files are
-        self._entries: dict[DocumentId, Entry] = {entry.origin.id: entry for entry in entries}
+        self._hardware = Hardware(hardware)
+        self._waiting = Waiting()
+        self._entries: dict[DocumentId, Entry] = {}  # of the configuration
         self._heard: dict[GroupKind, Heard] = {}
         self._edits: dict[DocumentId, Entry | None] = {}  # since ``_linked`` was made
         self._linked: Cluster | None = None
         self._generation = 0
+        for entry in entries:
+            self._set(entry.origin.id, entry, entry.facts.value)
 
     # -- what happens ---------------------------------------------------------------------------
 
@@ -95,7 +111,7 @@ class World:
         """An object as it is now, new or changed (ADDED, MODIFIED). The caller may go on using ``value``."""
         entry = self.entry(value)
         with self._lock:
-            self._set(entry.origin.id, entry)
+            self._set(entry.origin.id, entry, value)
             self._note(entry.facts.key, _version(value), now)
 
     def drop(
@@ -104,7 +120,7 @@ class World:
         """An object is gone (DELETED); nothing happens when it was not known."""
         key = ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
         with self._lock:
-            self._set(self.identity(key), None)
+            self._forget(self.identity(key), key)
             self._note(key, version, now)
 
     def replace_all(
@@ -120,11 +136,11 @@ class World:
             entry = self.entry(value)
             seen.add(entry.origin.id)
             with self._lock:
-                self._set(entry.origin.id, entry)
+                self._set(entry.origin.id, entry, value)
         with self._lock:
-            gone = [i for i in self._ids(kind) if i not in seen]
-            for identity in gone:
-                self._set(identity, None)
+            for identity, key in self._known(kind).items():
+                if identity not in seen:
+                    self._forget(identity, key)
             self._heard[kind] = Heard(version, now, synced=True)
         return len(seen)
 
@@ -172,17 +188,35 @@ class World:
         return self._generation
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries) + len(self._waiting)
+
+    def picture(self) -> Picture:
+        """The configuration linked on the hardware, less what pods outside any queue hold. Workloads in queues
+        are not in it: see ``samples``. What did not change since the last call is shared with that.
+        """
+        with self._lock:
+            hardware = self._hardware.inventory()
+            if self._linked is None or len(self._edits) > _MOST_EDITS:
+                entries = self._entries.values()
+                self._linked = link(self.scope, entries, registry.linkers(), hardware, is_named=True)
+            elif self._edits:
+                self._linked = replace(self._linked, self._edits, hardware)
+            elif self._linked.inventory is not hardware:
+                self._linked = self._linked.with_inventory(hardware)
+            self._edits = {}
+            return Picture(self._linked, self._generation)
 
     def cluster(self) -> Cluster:
-        """All of it, linked and frozen. What did not change since the last call is shared with that."""
+        """The cluster of ``picture``."""
+        return self.picture().cluster
+
+    def samples(self, places: Iterable[Place]) -> tuple[tuple[Entry, ...], int]:
+        """A workload of every shape that waits in these LocalQueues (alike ones get the same answer), and how
+        many shapes were left out because there are too many.
+        """
         with self._lock:
-            if self._linked is None or len(self._edits) > _MOST_EDITS:
-                self._linked = link(self.scope, self._entries.values(), registry.linkers(), is_named=True)
-            elif self._edits:
-                self._linked = replace(self._linked, self._edits)
-            self._edits = {}
-            return self._linked
+            values, left = self._waiting.samples(places)
+        return tuple(self.entry(value) for value in values), left
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -195,21 +229,42 @@ class World:
         facts = read(value)
         return Entry(facts, Origin(self.identity(facts.key), 1, _digest(value)))
 
-    def _set(self, identity: DocumentId, entry: Entry | None) -> None:
-        old = self._entries.get(identity)
-        if entry is None:
-            if old is None:
-                return
-            del self._entries[identity]
-        elif old is not None and old.origin.digest == entry.origin.digest:
+    def _set(self, identity: DocumentId, entry: Entry, value: Mapping[str, Any]) -> None:
+        """Takes an object to where it belongs: workloads, hardware or configuration."""
+        facts = entry.facts
+        if isinstance(facts.typed, (Workload, KueueWorkload)):
+            self._waiting.put(facts.key, value, facts)
+            if isinstance(facts.typed, KueueWorkload):
+                space = facts.key.namespace
+                owners = (ObjectKey("", kind, space, name) for kind, name in facts.typed.owners)
+                self._hardware.queued(facts.key, owners)
+        if self._hardware.put(identity, facts):
+            self._generation += 1
+        if isinstance(facts.typed, _ELSEWHERE) or not facts.system:
             return
-        else:
-            self._entries[identity] = entry
-        self._edits[identity] = entry
-        self._generation += 1
+        old = self._entries.get(identity)
+        if old is None or old.origin.digest != entry.origin.digest:
+            self._entries[identity] = self._edits[identity] = entry
+            self._generation += 1
 
-    def _ids(self, kind: GroupKind) -> list[DocumentId]:
-        return [i for i, e in self._entries.items() if (e.facts.key.group, e.facts.key.kind) == kind]
+    def _forget(self, identity: DocumentId, key: ObjectKey) -> None:
+        self._waiting.drop(key)
+        self._hardware.queued(key, ())
+        if self._hardware.drop(identity, key):
+            self._generation += 1
+        if self._entries.pop(identity, None) is not None:
+            self._edits[identity] = None
+            self._generation += 1
+
+    def _known(self, kind: GroupKind) -> dict[DocumentId, ObjectKey]:
+        """Everything that is kept of a kind."""
+        found = {
+            i: e.facts.key for i, e in self._entries.items() if (e.facts.key.group, e.facts.key.kind) == kind
+        }
+        found.update({self.identity(key): key for key in self._waiting.keys(*kind)})
+        held = self._hardware.keys(*kind)
+        found.update({i if i is not None else self.identity(key): key for i, key in held})
+        return found
 
     def _note(self, key: ObjectKey, version: str, now: float) -> None:
         kind = (key.group, key.kind)

@@ -74,6 +74,8 @@ def _promised(cluster: Cluster) -> dict[tuple[str, str], list[tuple[str, int]]]:
 
 
 def _offers(cluster: Cluster) -> Iterator[tuple[Flavor, str, Offer]]:
+    if not any(n.accelerators is not None and n.accelerators.shares for n in cluster.inventory.nodes):
+        return
     flavors = {flavor.name: flavor for flavor in cluster.view.flavors}
     for name, resource in _promised(cluster):
         flavor = flavors.get(name)

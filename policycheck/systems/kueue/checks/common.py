@@ -37,9 +37,28 @@ def derived(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
     return cast("T", kept[make])
 
 
+def settled(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
+    """The same for what workloads have no part in: clusters that differ in workloads alone share it."""
+    kept: dict[object, object] = cluster.__dict__.setdefault("_settled", {})
+    if make not in kept:
+        kept[make] = make(cluster)
+    return cast("T", kept[make])
+
+
+def inherit(cluster: Cluster, older: Cluster, *, same_queues: bool) -> None:
+    """Lets ``cluster`` have what was worked out for ``older``, from which it differs in workloads alone, or
+    (not ``same_queues``) in anything but its hardware.
+    """
+    kept = older.__dict__.setdefault("_settled", {})
+    if same_queues:
+        cluster.__dict__["_settled"] = kept
+    elif cluster.inventory is older.inventory:
+        cluster.__dict__["_settled"] = {_shelf: shelf(older)}
+
+
 def ground(cluster: Cluster) -> sums.Ground:
     """The nodes behind every flavor."""
-    return derived(cluster, _ground)
+    return settled(cluster, _ground)
 
 
 def _ground(cluster: Cluster) -> sums.Ground:
@@ -48,7 +67,7 @@ def _ground(cluster: Cluster) -> sums.Ground:
 
 def ceilings(cluster: Cluster) -> sums.Ceilings:
     """What every queue could have at most."""
-    return derived(cluster, _ceilings)
+    return settled(cluster, _ceilings)
 
 
 def _ceilings(cluster: Cluster) -> sums.Ceilings:
@@ -57,7 +76,7 @@ def _ceilings(cluster: Cluster) -> sums.Ceilings:
 
 def shelf(cluster: Cluster) -> sums.Shelf:
     """The nodes by label."""
-    return derived(cluster, _shelf)
+    return settled(cluster, _shelf)
 
 
 def _shelf(cluster: Cluster) -> sums.Shelf:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related, Skip
@@ -10,21 +11,24 @@ from policycheck.model import capacity
 from policycheck.model.amount import show
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node, Range
+from policycheck.model.origin import DocumentId, Path
+from policycheck.systems.core.mend import plain
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue import sums
 from policycheck.systems.kueue.checks.common import (
     Found,
     Params,
     ceilings,
-    derived,
     ground,
     join,
     plural,
     quota_place,
+    settled,
     state,
     undecided,
     whence,
 )
+from policycheck.systems.kueue.checks.lowered import to_promises
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.state import KueueState
 from policycheck.systems.kueue.sums import Ground, Promise, Shortfall
@@ -34,6 +38,8 @@ COMPANIONS = frozenset({"cpu", "memory"})
 PLACEHOLDER = 1_000_000
 # Ten times what the nodes have, in cpu or memory, is a way to say "do not limit" too.
 _GENEROUS = 10
+_SHOWN = 8  # places beside the first
+_Share = tuple[DocumentId, Path, str]
 # Below these an amount has lost its unit, which is a rule of its own.
 _SLIPPED = {"cpu": 1000, "memory": 2**20}
 
@@ -53,7 +59,7 @@ def _is_modest(promise: Promise, offer: Range) -> bool:
 
 def all_shortfalls(cluster: Cluster) -> list[Shortfall]:
     """Accelerators that are promised beyond hardware."""
-    return derived(cluster, _all_shortfalls)
+    return settled(cluster, _all_shortfalls)
 
 
 def _all_shortfalls(cluster: Cluster) -> list[Shortfall]:
@@ -67,7 +73,8 @@ def guarantees_beyond_hardware(cluster: Cluster, params: Params) -> Found:  # no
     base = ground(cluster)
     yield from _unsummed(cluster, base, is_accelerator)
     for short in all_shortfalls(cluster):
-        yield from _short(cluster, short)
+        for hit in _short(cluster, short):
+            yield hit._replace(changes=to_promises(cluster, short)) if isinstance(hit, Hit) else hit
 
 
 def companions_beyond_hardware(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -98,26 +105,23 @@ def _unsummed(cluster: Cluster, base: Ground, is_wanted: Callable[[str], bool]) 
 
 def _short(cluster: Cluster, short: Shortfall) -> Found:
     """The finding, at the largest share, with all other shares and the flavors beside it."""
-    largest = max(short.promises, key=lambda p: (p.holder.quota.nominal, p.holder.kind, p.holder.name))
-    places = []
-    for promise in short.promises:
-        holder = promise.holder
-        place = quota_place(cluster, holder.kind, holder.name, (promise.flavor, short.resource))
-        if place is not None:
-            amount = show(short.resource, holder.quota.nominal)
-            places.append((promise is largest, place, f"{holder.kind} {holder.name}: {amount}"))
-    if not places:
+    # Of a thousand shares the largest and a few others are shown: only these are looked up.
+    order = lambda p: (p.holder.quota.nominal, p.holder.kind, p.holder.name)  # noqa: E731
+    largest = max(short.promises, key=order)
+    found = _shares(cluster, short, [largest, *(p for p in short.promises if p is not largest)])
+    main = next(found, None)
+    if main is None:
         return
-    main = next((p for p in places if p[0]), places[0])
-    others = [Related(p[1][0], (*p[1][1], "nominalQuota"), p[2]) for p in places if p is not main]
+    shown = islice(_shares(cluster, short, short.promises), _SHOWN + 1)
+    others = [Related(i, path, label) for i, path, label in shown if (i, path) != main[:2]]
     for flavor in short.flavors:
         identity = whence(cluster, "ResourceFlavor", flavor)
         if identity is not None:
             label = f"flavor {flavor} selects {_nodes(short.nodes)}"
             others.append(Related(identity, ("spec", "nodeLabels"), label))
     yield Hit(
-        main[1][0],
-        (*main[1][1], "nominalQuota"),
+        main[0],
+        main[1],
         {
             "resource": short.resource,
             "flavors": _flavors(short.flavors),
@@ -125,10 +129,20 @@ def _short(cluster: Cluster, short: Shortfall) -> Found:
             "offer": _offer(short),
             "excess": show(short.resource, short.excess),
         },
-        tuple(others[:8]),
+        tuple(others[:_SHOWN]),
         label=f"{show(short.resource, short.excess)} more than there is",
         discriminator=f"{short.resource} {' '.join(short.flavors)}",
     )
+
+
+def _shares(cluster: Cluster, short: Shortfall, promises: Iterable[Promise]) -> Iterator[_Share]:
+    """Where each promise is written."""
+    for promise in promises:
+        holder = promise.holder
+        place = quota_place(cluster, holder.kind, holder.name, (promise.flavor, short.resource))
+        if place is not None:
+            amount = show(short.resource, holder.quota.nominal)
+            yield place[0], (*place[1], "nominalQuota"), f"{holder.kind} {holder.name}: {amount}"
 
 
 def _flavors(names: tuple[str, ...]) -> str:
@@ -241,6 +255,7 @@ def companions_strand(cluster: Cluster, params: Params) -> Found:
                 "node": show(pair.companion, per_node),
                 "usable": usable,
                 "wanted": show(pair.companion, per_node * pair.devices),
+                "right": plain(pair.companion, per_node * pair.devices),
             },
             discriminator=pair.accelerator,
         )

@@ -25,6 +25,7 @@ from policycheck.systems.kueue.checks.common import (
     join,
     quota_place,
     related,
+    settled,
     state,
 )
 from policycheck.systems.kueue.checks.hardware import COMPANIONS, all_shortfalls, is_placeholder
@@ -41,7 +42,7 @@ _GENEROUS = 10  # times what there is: a quota of cpu or memory that limits noth
 
 def corners(cluster: Cluster) -> tuple[frozenset[str], ...]:
     """Flavors that hang together through shared nodes, in sets, where what is promised is there in sum."""
-    return derived(cluster, _corners)
+    return settled(cluster, _corners)
 
 
 def _corners(cluster: Cluster) -> tuple[frozenset[str], ...]:
