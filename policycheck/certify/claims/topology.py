@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policycheck.certify.arena import SUBMIT, Arena, Ask, Move, Scenario, Story
-from policycheck.certify.attack import attack, drawn, main_resource, mixes, rivals, size
+from policycheck.certify.attack import (
+    attack,
+    drawn,
+    main_resource,
+    mixes,
+    rivals,
+    size,
+)
 from policycheck.certify.attack import fill as filled
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.claims.common import MINE, Bench, declared, listed
 from policycheck.certify.claims.gang import gangs
+from policycheck.certify.claims.scattered import fragments, nodes_of
 from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.verdict import FAILS, HOLDS, PROOF, SEARCH, UNKNOWN, Verdict
 from policycheck.model.workload import PodSet
@@ -28,17 +36,10 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
         # Replicas of a service do not wait for one another.
         serving = promises.protection.serving
         mine = [(q, s) for q, s in gangs(arena, team) if s.priority_class not in serving]
-        several = [(q, s) for q, s in mine if _nodes(arena, s) > 1]
+        several = [(q, s) for q, s in mine if nodes_of(arena, s) > 1]
         if several:
             found.append(_topology(bench, team, several, effort))
     return found or [bench.nothing("no team runs gangs that need several nodes")]
-
-
-def _nodes(arena: Arena, shape: Shape) -> int:
-    """How many nodes it needs at least."""
-    resource = main_resource(shape, arena.accelerators)
-    most = max(((n.allocatable or {}).get(resource, 0) for n in arena.inventory.nodes if n.usable), default=0)
-    return -(-size(shape, resource) // most) if most else 1
 
 
 def _topology(
@@ -96,7 +97,7 @@ def _too_wide(
     """
     arena = bench.arena
     known = set(arena.queues())
-    seen = [(q, s) for q in team.queues if q in known for s in arena.shapes(q) if _nodes(arena, s) > 1]
+    seen = [(q, s) for q in team.queues if q in known for s in arena.shapes(q) if nodes_of(arena, s) > 1]
     for queue, shape in (*several, *seen):
         levels = sorted({_level(spec) for spec in shape.pod_sets if _mode(spec) == "required"})
         free = shape._replace(pod_sets=tuple(spec._replace(topology=None) for spec in shape.pod_sets))
@@ -124,6 +125,10 @@ def _too_wide(
             derived=team.derived,
         )
     return None
+
+
+def _level_of(shape: Shape) -> str:
+    return next((level for spec in shape.pod_sets if (level := _level(spec))), "")
 
 
 def _mode(spec: PodSet) -> str:
@@ -194,7 +199,9 @@ def _spans(
     for queue, shape in several:
         asks = [Ask(f"{MINE}1", queue, shape, shape.priority, shape.priority_class)]
         scenarios = [Scenario((Move(1, SUBMIT, tuple(asks)),), cycles=6)]
-        scenarios += [attack(f, asks) for f in (filled(arena, who, mix) for mix in mixes(arena, who)) if f]
+        fills = [f for f in (filled(arena, who, mix) for mix in mixes(arena, who)) if f]
+        scenarios += [attack(f, asks) for f in fills]
+        scenarios += fragments(arena, who, asks[0], _level_of(shape), nodes_of(arena, shape))
         for number in range(effort.scenarios // _SHARE if who else 0):
             subject = f"{NAME} {team.name} {queue} {shape.name}"
             scenarios.append(drawn(arena, who, asks, effort.seed, subject, number))

@@ -373,13 +373,26 @@ def test_domains_are_counted_at_the_level_that_a_gang_names():
 
     def found(level: str) -> Verdict:
         gang = job("train", "a", 2, 8, template=f"kueue.x-k8s.io/podset-preferred-topology: {level}")
-        text = BLOCKS + in_blocks(4, 4, 2) + queue("a", 16) + queue("b", 16) + gang
+        text = BLOCKS + in_blocks(4, 4, 1) + queue("a", 16) + queue("b", 16) + gang
         return verdicts("topology-honoured", text, Promises((team("a", 16),), domains=1))["a"]
 
     assert found("rack").outcome == FAILS
     assert "spans 2 racks, and at most 1 is promised" in found("rack").headline
     assert found("block").outcome == HOLDS
     assert "more than 1 block" in found("block").headline
+
+
+def test_free_nodes_may_lie_in_as_many_domains_as_there_are():
+    """Others fill every node; one in each rack ends, and a gang of two nodes gets those. No fill alone does it."""
+    gang = job("train", "a", 2, 8, template="kueue.x-k8s.io/podset-preferred-topology: rack")
+    others = shape("small", 8, pods=1)
+    teams = (team("a", 16), TeamPromise("b", ("b",), {GPU: 16}, shapes=(others,)))
+    text = TOPOLOGY + nodes(4, racks=2) + queue("a", 16) + queue("b", 16) + gang
+    found = verdicts("topology-honoured", text, Promises(teams, domains=1))["a"]
+    assert found.outcome == FAILS
+    assert "spans 2 racks" in found.headline
+    assert any(" ends" in line for line in found.counterexample.timeline)
+    assert outcome("topology-honoured", text, Promises(teams, domains=2)) == HOLDS
 
 
 def test_a_domain_that_is_required_has_to_be_there():
