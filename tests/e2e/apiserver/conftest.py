@@ -1,4 +1,4 @@
-"""A control plane for all tests of a process, where its programs are built; skipped with the reason elsewhere."""
+"""A control plane for each module of tests, where its programs are built; skipped with the reason elsewhere."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def definitions(programs):
     return _or_skip(build.kueue_definitions)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plane(programs, definitions, tmp_path_factory):
     """etcd and an API server on loopback that serves Kueue's kinds."""
     made = control.ControlPlane(programs, tmp_path_factory.mktemp("plane"))
