@@ -59,11 +59,13 @@ class KueueAdmitter:
         self.patience = patience(self._session)
         self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
         self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
+        self._said: dict[Alike, tuple[Decision, str]] = {}  # what stood in the way then
         self._taking: tuple[int, ...] = ()  # trees in which somebody was evicted last
         self._field = Field(self._session)
         self._batches = Batches(self._session, batch * NANOS) if batch > 0 else None
         self._sampler = Sampler(self._session)
         self._rest = Rest(self._session)
+        self._by_use = sorted({q.tree for q in self._session.queues.values() if q.by_local})
         self._second, self._prefix = -1, ""
 
     @property
@@ -158,7 +160,7 @@ class KueueAdmitter:
 
     def same(self) -> object:
         """Who waits where in queues that are looked at, and how far each flavor scan is."""
-        return tuple((name, queue.signature) for name, queue in self._session.busy.items())
+        return tuple([queue.standing for queue in self._session.busy.values()])
 
     def outline(self) -> object:
         """Usage and queue lengths of the trees in which somebody was evicted last."""
@@ -184,7 +186,7 @@ class KueueAdmitter:
     def ready(self, name: str, now: int) -> None:
         """The condition PodsReady."""
         if self._session.blocks:
-            self._rest.wake(range(len(self._session.trees)))
+            self._wake_for([name])
         self._session.ready(name, self._nanos(now))
 
     def not_ready(self, name: str, now: int) -> list[Turn]:
@@ -207,11 +209,16 @@ class KueueAdmitter:
 
     def wake(self, now: int) -> list[Turn]:
         """Back-offs are over, nodes count as failed, parked workloads return."""
-        self._rest.wake(range(len(self._session.trees)))
+        self._wake_placing()
         found = self._turns(self._session.wake(self._nanos(now)))
         if self._batches is not None:
-            self._batches.wake(self._nanos(now))
+            self._rest.wake(self._batches.wake(self._nanos(now)))
         return found
+
+    def _wake_placing(self) -> None:
+        """Something may have happened to nodes."""
+        if self._session.first >= 0:
+            self._rest.wake([self._session.first])
 
     def _turns(self, turns: Iterable[life.Turn]) -> list[Turn]:
         """Those that change what becomes of a workload; that one is to be moved shows in the next cycle."""
@@ -221,7 +228,7 @@ class KueueAdmitter:
 
     def node(self, name: str, now: int, *, up: bool) -> list[Turn]:
         """A node is not Ready, or is so again."""
-        self._rest.wake(range(len(self._session.trees)))
+        self._wake_placing()
         if up:
             self._session.node_up(name, self._nanos(now))
             return []
@@ -255,10 +262,19 @@ class KueueAdmitter:
         queue = item.queue
         if reason or queue is None:
             return reason, why
-        decision = self._last.get((queue.name, item.shape.number, item.priority))
         implied = queue.moved.get(queue.alike(item))
         reason = item.reason or implied or "PendingEvaluation"
-        return reason, "" if decision is None else sentence(session, decision)
+        return reason, self._say((queue.name, item.shape.number, item.priority))
+
+    def _say(self, alike: Alike) -> str:
+        """Worked out once for all that wait for the same reason."""
+        decision = self._last.get(alike)
+        if decision is None:
+            return ""
+        said = self._said.get(alike)
+        if said is None or said[0] is not decision:
+            said = self._said[alike] = decision, sentence(self._session, decision)
+        return said[1]
 
     # -- times --------------------------------------------------------------------------------------
 
@@ -268,7 +284,8 @@ class KueueAdmitter:
     def _at(self, now: int) -> None:
         """It is ``now``; what was due to be sampled before is."""
         at = self._nanos(now)
-        self._sampler.sample(at)
+        if self._sampler.sample(at):
+            self._rest.wake(self._by_use)  # others may be first in turn
         self._session.now = at
 
     def _stamp(self, now: int) -> str:

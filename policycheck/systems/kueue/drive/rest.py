@@ -3,7 +3,8 @@
 A StrictFIFO head that does not fit stays active, and so does one that waits for its victims: Kueue looks at
 them in every cycle. When a cycle changes nothing and leaves all as it was, the next would do the same; so
 its queues rest, and an event elsewhere costs nothing for them. Trees that share nodes wake together, and a
-tree as a whole: a head that can not be admitted may hold back quota from another's (#4809).
+tree as a whole: a head that can not be admitted may hold back quota from another's (#4809). Where cycles
+wait for admitted pods to run (blockAdmission) what happens in one tree lets others go on: all are one.
 """
 
 from __future__ import annotations
@@ -15,28 +16,36 @@ from policycheck.systems.kueue.scheduler.state import Queue
 
 
 class Rest:
-    """The resting queues of a session. Everything is kept by group: trees that share nodes, by the first."""
+    """The resting queues of a session. Everything is kept by group: trees that are decided together, by the
+    first of them.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._resting: dict[int, list[Queue]] = {}
         self._states: dict[int, set[object]] = {}  # after cycles that changed nothing, since the last event
 
+    def _group(self, tree: int) -> int:
+        return 0 if self._session.blocks else self._session.group[tree]
+
     def wake(self, trees: Iterable[int]) -> None:
         """Something has happened in ``trees``: their queues are looked at again."""
         for tree in trees:
-            group = self._session.group[tree]
-            self._states.pop(group, None)
-            for queue in self._resting.pop(group, ()):
-                self._session.busy[queue.name] = queue
+            self._wake(self._group(tree))
+
+    def _wake(self, group: int) -> None:
+        self._states.pop(group, None)
+        for queue in self._resting.pop(group, ()):
+            self._session.busy[queue.name] = queue
 
     def before_cycle(self) -> None:
         """Who is looked at brings the rest of the group."""
         if self._resting:
             session = self._session
             placing = [item.queue for item in session.second.values() if item.queue is not None]
-            looked = {session.group[queue.tree] for queue in (*session.busy.values(), *placing)}
-            self.wake(looked & self._resting.keys())
+            looked = {self._group(queue.tree) for queue in (*session.busy.values(), *placing)}
+            for group in looked & self._resting.keys():
+                self._wake(group)
 
     def after_cycle(self, trees: Iterable[int]) -> None:
         """A cycle is over, in which something was reserved or evicted in ``trees`` and nowhere else."""
@@ -44,13 +53,13 @@ class Rest:
         groups: dict[int, list[Queue]] = {}
         for queue in session.busy.values():
             if queue.waiting:
-                groups.setdefault(session.group[queue.tree], []).append(queue)
-        changed = {session.group[tree] for tree in trees}
+                groups.setdefault(self._group(queue.tree), []).append(queue)
+        changed = {self._group(tree) for tree in trees}
         for group, queues in groups.items():
             if group in changed:
                 self._states.pop(group, None)
                 continue
-            state = tuple((queue.name, queue.signature) for queue in queues)
+            state = tuple([queue.standing for queue in queues])
             seen = self._states.setdefault(group, set())
             if state not in seen:
                 seen.add(state)

@@ -29,9 +29,11 @@ from policycheck.systems.kueue.scheduler.entry import (
     NODE_FAILURES,
     PENDING_PREEMPTION,
     Entry,
+    Passed,
     Refused,
 )
 from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain, survey
+from policycheck.systems.kueue.scheduler.glance import hopeless
 from policycheck.systems.kueue.scheduler.grant import grant_of
 from policycheck.systems.kueue.scheduler.life import begin_checks, checks_pass
 from policycheck.systems.kueue.scheduler.limits import violation
@@ -87,6 +89,7 @@ class Cycle:
         nominators: dict[int, Nominator] = {}
         by_tree: dict[int, list[Entry]] = {}
         refused: list[Refused] = []
+        looked: list[Entry | Passed] = []
         ground = (
             survey(session) if session.explaining and session.group[numbers[0]] == session.first else None
         )
@@ -96,11 +99,18 @@ class Cycle:
             found = by_tree[number] = []
             for item, queue in heads[number]:
                 why = self._refusal(item, queue)
-                if why is None:
-                    found.append(self._nominate(item, queue, nominator, evidence))
-                else:
+                if why is not None:
                     refused.append(why)
-        entries = [entry for number in numbers for entry in by_tree[number]]
+                    continue
+                reason = hopeless(session, item, queue)
+                if reason:
+                    item.scan_generation = queue.generation
+                    reasons = Asked.of(item, queue, evidence) if evidence is not None else None
+                    looked.append(Passed(item, queue, reason, reasons))
+                    continue
+                entry = self._nominate(item, queue, nominator, evidence)
+                found.append(entry)
+                looked.append(entry)
         process = Process(session, nominators)
         before = [(session.trees[n].usage, session.trees[n].usage.copy()) for n in numbers]
         for entry in self._ordered(by_tree):
@@ -109,8 +119,11 @@ class Cycle:
             usage[: len(was)] = was
             usage[len(was) :] = [0] * (len(usage) - len(was))
         process.undo()
-        for entry in entries:
-            self._finish(entry)
+        for head in looked:
+            if isinstance(head, Entry):
+                self._finish(head)
+            else:
+                self._pass_by(head)
         for one in refused:
             self._requeue(one.item, one.queue, one.back, one.reason)
             one.item.message = one.message
@@ -125,7 +138,7 @@ class Cycle:
         if states & {"Retry", "Rejected"}:
             message = "The workload has failed admission checks"
             return Refused(item, queue, "PendingEvaluation", message, GENERIC)
-        if not session.namespace_matches(queue, item):
+        if item.foreign if not item.reserved else not session.namespace_matches(queue, item):
             message = "Workload namespace doesn't match ClusterQueue selector"
             return Refused(item, queue, "Misconfigured", message, MISMATCH)
         problem = violation(item.workload, session.world.limit_rules)
@@ -212,6 +225,14 @@ class Cycle:
         self._decide(item, queue, outcome, entry.reason or "", entry.message, entry)
         session.busy[queue.name] = queue
 
+    def _pass_by(self, head: Passed) -> None:
+        """It goes back as if it had been nominated in vain."""
+        item, queue, reason = head.item, head.queue, head.reason
+        item.message, item.reason = "", reason
+        self._requeue(item, queue, NO_VICTIMS, reason)
+        explain = partial(plain, "") if head.reasons is None else partial(head.reasons.explain, ())
+        self._decisions.append(Decision(item.id, queue.name, WAITING, reason, "", None, False, (), explain))
+
     def _reserve(self, entry: Entry) -> None:
         item, queue, session = entry.item, entry.queue, self._session
         admission = _admission(entry)
@@ -258,7 +279,7 @@ class Cycle:
         """
         session = self._session
         if item.reserved:
-            session.tried[item.id] = sum(session.stamps)
+            session.tried[item.id] = session.stamp
             return  # it is looked at again, but not as a head of its queue
         if back == PENDING_PREEMPTION:
             queue.preemptor = item

@@ -64,6 +64,15 @@ class Entry:
         self.reasons = reasons
 
 
+class Passed(NamedTuple):
+    """A head that waits on without being nominated, for the reason that a nomination would give."""
+
+    item: Item
+    queue: Queue
+    reason: str
+    reasons: Asked | None
+
+
 class Refused(NamedTuple):
     """A head that was not nominated."""
 

@@ -46,7 +46,7 @@ def fork(session: Session) -> Session:
     other.busy = {name: queues[name] for name in session.busy}
     other.second = {name: items[name] for name in session.second}
     other.tried = dict(session.tried)
-    other.stamps = session.stamps.copy()
+    other.stamp = session.stamp
     other.due, other.failing = session.due.copy(), dict(session.failing)
     other.returning = None if session.returning is None else set(session.returning)
     other.unready, other.stalled = set(session.unready), session.stalled
@@ -87,6 +87,7 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     other.order = queue.order.copy()
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
     other.kin = {key: kin.copied(items) for key, kin in queue.kin.items()}
+    other.unsigned = {other.kin[kin.key] for kin in queue.unsigned}
     other.lying = {key: other.kin[key] for key in queue.lying}
     return other
 

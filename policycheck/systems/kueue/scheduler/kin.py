@@ -23,9 +23,10 @@ class Bag:
     with scans as far.
     """
 
-    __slots__ = ("active", "heap", "mark", "size")
+    __slots__ = ("active", "heap", "kin", "mark", "size")
 
-    def __init__(self, *, active: bool) -> None:
+    def __init__(self, kin: Kin, *, active: bool) -> None:
+        self.kin = kin
         self.active = active
         self.heap: list[Entry] = []
         self.size = 0  # without stale entries
@@ -80,9 +81,9 @@ class Kin:
     def __init__(self, key: Key) -> None:
         self.key = key
         _, self.priority, self.local, self.foreign = key
-        self.active = Bag(active=True)
-        self.parked = Bag(active=False)
-        self.held = Bag(active=False)
+        self.active = Bag(self, active=True)
+        self.parked = Bag(self, active=False)
+        self.held = Bag(self, active=False)
         self.told: tuple[int, str, str, int] | None = None  # the head that its queue knows
         self.sign = 0  # what it adds to its queue's signature
 

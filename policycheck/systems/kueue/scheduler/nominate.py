@@ -67,7 +67,8 @@ class Nominator:
         self._scene = scene
         self._attempts = attempts
         self._trace = trace
-        self._barren: set[tuple[int, int]] = set()  # of this workload: (cell, amount) without victims
+        # Of this workload: the victims that would make room for one amount alone, by (cell, amount).
+        self._victims: dict[tuple[int, int], list[Target]] = {}
 
     def nominate(
         self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None, old: Item | None = None
@@ -77,7 +78,40 @@ class Nominator:
         ``old`` is the slice of the same job that ``item`` replaces.
         """
         placer = self._placer(item, queue, old)
-        self._barren.clear()
+        plan = self._plain(item, queue) if scan is None and pinned is None and placer is None else None
+        if plan is None:
+            return self._long(item, queue, scan, pinned, placer)
+        reach = self._reach(plan)
+        known = queue.fitting.get((item.shape.number, reach)) if reach is not None else None
+        if known is not None:
+            return Nomination(known, [])
+        found = self._long(item, queue, scan, pinned, placer)
+        if reach is not None and found.assignment.mode == FIT:
+            queue.fitting[item.shape.number, reach] = found.assignment
+        return found
+
+    def _plain(self, item: Item, queue: Queue) -> Plan | None:
+        """The plan of a workload without a choice of flavors, when nobody wants to know what was tried: where
+        it fits, its assignment is the same each time, but for how high it borrows.
+        """
+        shape = item.shape
+        if item.reserved or shape.allowed is not None or not queue.rules.heeds or self._attempts is not None:
+            return None
+        plan = self._scene.plan(queue, shape, shape.pods)
+        return plan if plan.plain else None
+
+    def _reach(self, plan: Plan) -> tuple[int, ...] | None:
+        """How high each amount borrows; None when not all of them fit."""
+        tree = self._scene.tree
+        for cell, amount in plan.ways[0]:
+            if amount > tree.free(cell) or amount > tree.ceiling[cell]:
+                return None
+        return tuple([tree.reach(cell, amount)[0] for cell, amount in plan.ways[0]])
+
+    def _long(
+        self, item: Item, queue: Queue, scan: Scan | None, pinned: Pinned | None, placer: Placer | None
+    ) -> Nomination:
+        self._victims.clear()
         found = self._nominate(item, queue, scan, pinned, placer)
         if placer is not None:
             self._place_preempting(item, found, placer)
@@ -95,8 +129,7 @@ class Nominator:
                 placer.settle(made)
             return made
 
-        pods = tuple(s.pods for s in shape.sets)
-        full = assign(pods) if not item.reserved else self._kept(item, queue, placer)
+        full = assign(shape.pods) if not item.reserved else self._kept(item, queue, placer)
         found = self._complete(item, queue, full, placer)
         if found is not None:
             return found
@@ -165,25 +198,28 @@ class Nominator:
         """The nomination when the assignment fits or victims are found for it."""
         if assignment.mode == FIT:
             return Nomination(assignment, [])
-        if assignment.mode == PREEMPT and not self._is_barren(assignment):
-            contest = self.contest(item, queue, tuple(assignment.usage.items()), assignment.columns)
-            if placer is not None:
-                asks = placer.asks(assignment)
-                contest = contest._replace(
-                    land=placer.land,
-                    place=(lambda: placer.find(asks).failure is None) if asks else None,
-                )
-            targets = self.targets(contest, self._trace)
-            if targets:
-                return Nomination(assignment, targets)
-        return None
+        if assignment.mode != PREEMPT:
+            return None
+        known = self._known(assignment)
+        if known is not None and (not known or placer is None or not placer.asks(assignment)):
+            # A place on nodes could only make it harder.
+            return Nomination(assignment, known) if known else None
+        contest = self.contest(item, queue, tuple(assignment.usage.items()), assignment.columns)
+        if placer is not None:
+            asks = placer.asks(assignment)
+            contest = contest._replace(
+                land=placer.land,
+                place=(lambda: placer.find(asks).failure is None) if asks else None,
+            )
+        targets = self.targets(contest, self._trace)
+        return Nomination(assignment, targets) if targets else None
 
-    def _is_barren(self, assignment: Assignment) -> bool:
-        """Whether it is known already that nobody can make room: all is one amount, and that was asked.
-        A place on nodes could only make it harder.
-        """
+    def _known(self, assignment: Assignment) -> list[Target] | None:
+        """The victims, when all that the assignment asks for is one amount that was asked already."""
         amounts = assignment.amounts
-        return len(amounts) == 1 and amounts[0] in self._barren and self._trace is None
+        if len(amounts) != 1 or self._trace is not None:
+            return None
+        return self._victims.get(amounts[0])
 
     def contest(self, item: Item, queue: Queue, amounts: Amounts, columns: frozenset[int]) -> Contest:
         """What ``item`` needs of the scene."""
@@ -222,9 +258,8 @@ class Nominator:
         def simulate(cell: int, amount: int) -> tuple[int, int]:
             """Mode and borrowing height once preemption has made room for one resource alone."""
             contest = self.contest(item, queue, ((cell, amount),), frozenset({cell // tree.size}))
-            targets = self.targets(contest)
+            targets = self._victims[cell, amount] = self.targets(contest)
             if not targets:
-                self._barren.add((cell, amount))
                 return NO_CANDIDATES, tree.reach(cell, amount)[0]
             for victim, _ in targets:
                 tree.remove_all(victim.amounts)

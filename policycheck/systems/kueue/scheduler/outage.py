@@ -144,8 +144,7 @@ def _stir(session: Session, flavors: list[str]) -> None:
     trees = {
         q.tree for q in session.placing if q.traits is not None and not names.isdisjoint(q.traits.flavors)
     }
-    for tree in trees:
-        session.stamps[tree] += 1
+    session.stamp += len(trees)
     session.return_parked(trees)
 
 

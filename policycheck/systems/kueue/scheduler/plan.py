@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from policycheck.systems.kueue.model import FlavorFungibility, ResourceGroup
-from policycheck.systems.kueue.quota import Tree
+from policycheck.systems.kueue.quota import Amounts, Tree
 from policycheck.systems.kueue.scheduler.shape import Shape
 
 PODS = "pods"
@@ -67,10 +67,14 @@ class SetsPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All podsets with ``pods`` pods each."""
+    """All podsets with ``pods`` pods each. ``ways`` is what each flavor that is not refused would be asked for,
+    where everything goes to one resource group; else nothing. ``plain``: that group has one flavor.
+    """
 
     pods: tuple[int, ...]
     sets: tuple[SetsPlan, ...]
+    ways: tuple[Amounts, ...] = ()
+    plain: bool = False
 
 
 class Ground(NamedTuple):
@@ -115,7 +119,16 @@ def compile_plan(
                 break
         groups = tuple(_group(n, first, total, members, ground, refuse) for n, first in entered.items())
         sets.append(SetsPlan(members, groups, missing, wants))
-    return Plan(tuple(pods), tuple(sets))
+    ways = _ways(sets)
+    plain = bool(ways) and len(sets[0].groups[0].flavors) == 1
+    return Plan(tuple(pods), tuple(sets), ways, plain)
+
+
+def _ways(sets: Sequence[SetsPlan]) -> tuple[Amounts, ...]:
+    if len(sets) != 1 or sets[0].missing or len(sets[0].groups) != 1:
+        return ()
+    flavors = sets[0].groups[0].flavors
+    return tuple(tuple((need.cell, need.amount) for need in f.needs) for f in flavors if not f.refusal)
 
 
 def _wanted(total: dict[str, int], pods: int, ground: Ground) -> dict[str, int]:

@@ -78,7 +78,7 @@ class Session:
         self.tried: dict[str, int] = {}  # of those: how much had changed when there was none
         for queue in self.queues.values():
             self.members[queue.tree][queue.node] = queue
-        self.stamps = [0] * len(self.trees)  # grows whenever what a tree decides on has changed
+        self.stamp = 0  # grows whenever what some tree decides on has changed
         self.due: list[Due] = []  # a heap of what happens by itself
         self.failing: dict[str, int] = {}  # nodes that are not Ready: when they count as failed
         self.returning: set[int] | None = None  # trees whose parked workloads return when somebody says so
@@ -163,7 +163,7 @@ class Session:
     def changed(self, queue: Queue) -> None:
         """What the queue holds has changed."""
         queue.version += 1
-        self.stamps[queue.tree] += 1
+        self.stamp += 1
 
     def enqueue(self, item: Item) -> None:
         """Put ``item`` in its queue, or nowhere when it has none that takes it."""
@@ -280,7 +280,7 @@ class Session:
             return False
         if any(q.waiting and not q.inactive for q in self.busy.values()):
             return True
-        return any(self.tried.get(name) != sum(self.stamps) for name in self.second)
+        return any(self.tried.get(name) != self.stamp for name in self.second)
 
     def plan(self, queue: Queue, shape: Shape, pods: tuple[int, ...]) -> Plan:
         """The plan of ``shape`` with ``pods`` in ``queue``, worked out once."""

@@ -42,6 +42,7 @@ class Shape(NamedTuple):
     groups: tuple[tuple[int, ...], ...]  # podsets that must get one flavor together
     reducible: bool
     allowed: frozenset[str] | None  # flavors a variant of concurrent admission is confined to
+    pods: tuple[int, ...]  # of each podset
 
 
 def _transform(requests: Requests, rules: Mapping[str, Transformation]) -> dict[str, int]:
@@ -145,4 +146,5 @@ class Shapes:
             name = spec.topology.group if spec.topology else ""
             groups.setdefault(f"group {name}" if name else str(number), []).append(number)
         reducible = any(s.least is not None and s.least < s.spec.pods for s in sets)
-        return Shape(len(self._known), sets, tuple(map(tuple, groups.values())), reducible, allowed)
+        together = tuple(map(tuple, groups.values()))
+        return Shape(len(self._known), sets, together, reducible, allowed, tuple(pods))

@@ -19,6 +19,7 @@ from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
 
 if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.assign import Assignment
     from policycheck.systems.kueue.scheduler.bound import Ranks
     from policycheck.systems.kueue.scheduler.topology import Traits
 
@@ -120,6 +121,7 @@ class Queue:
         "by_local",
         "config",
         "covers",
+        "fitting",
         "frozen",
         "generation",
         "holders",
@@ -135,10 +137,11 @@ class Queue:
         "ranks",
         "rules",
         "scanning",
-        "signature",
+        "signed",
         "strict",
         "traits",
         "tree",
+        "unsigned",
         "version",
         "waiting",
     )
@@ -163,8 +166,10 @@ class Queue:
         self.moved: dict[tuple[int, int], str] = {}  # classes parked as a whole, with the reason
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
         self.plans: dict[tuple[int, tuple[int, ...]], Plan] = {}
+        self.fitting: dict[tuple[int, tuple[int, ...]], Assignment] = {}  # by shape and heights of amounts
         self.rules = rules
-        self.signature = 0  # equal when the same workloads wait in the same places, scans as far
+        self.signed = 0  # the signature, but for what has changed in the unsigned
+        self.unsigned: set[Kin] = set()
         self.version = 0  # of holders
         self.ranks: tuple[int, Ranks | None] = (0, None)  # of what holders use, of that version
         self.frozen: tuple[int, tuple[Held, ...]] = (-1, ())  # holders of that version, for reasons
@@ -201,12 +206,22 @@ class Queue:
             item.mark = hash((item.id, repr(item.scan)))
         entry = (item.time, item.uid, item.id, item.ticket, item)
         bag.add(item, entry)
-        self._sign(kin)
+        self.unsigned.add(kin)
         return entry
 
-    def _sign(self, kin: Kin) -> None:
-        old, kin.sign = kin.sign, kin.signed()
-        self.signature ^= old ^ kin.sign
+    @property
+    def signature(self) -> int:
+        """Equal when the same workloads wait in the same places, scans as far."""
+        for kin in self.unsigned:
+            old, kin.sign = kin.sign, kin.signed()
+            self.signed ^= old ^ kin.sign
+        self.unsigned.clear()
+        return self.signed
+
+    @property
+    def standing(self) -> tuple[str, int, str]:
+        """Equal while the next cycle would find in it what the last one found."""
+        return self.name, self.signature, "" if self.preemptor is None else self.preemptor.id
 
     def renew(self) -> None:
         """Other things can be had than before: flavor scans begin anew."""
@@ -219,7 +234,7 @@ class Queue:
                 item.scan = None
                 old, item.mark = item.mark, hash(item.id)
                 item.bag.mark ^= old ^ item.mark
-                self._sign(self._kin(item))
+                self.unsigned.add(item.bag.kin)
 
     def push(self, item: Item) -> None:
         """Put ``item`` among the active."""
@@ -253,7 +268,7 @@ class Queue:
             some = [kin for foreign in (False, True) if (kin := self.kin.get((*alike, "", foreign)))]
         for kin in some:
             self.waiting -= kin.exchange(to_active=False)
-            self._sign(kin)
+            self.unsigned.add(kin)
             if not kin.foreign:
                 self.lying[kin.key] = kin
 
@@ -261,11 +276,11 @@ class Queue:
         """Remove ``item`` from wherever it waits."""
         bag = item.bag
         if bag is not None:
-            kin = self._kin(item)
+            kin = bag.kin
             head = bag.heap[0]
             bag.remove(item)
             item.ticket += 1
-            self._sign(kin)
+            self.unsigned.add(kin)
             if bag.active:
                 self.waiting -= 1
                 if head[4] is item and not self.by_local:
@@ -284,7 +299,7 @@ class Queue:
                     kin.held.remove(entry[4])
                     self._put(entry[4], kin, kin.parked)
             self.waiting += kin.exchange(to_active=True)
-            self._sign(kin)
+            self.unsigned.add(kin)
             if not self.by_local:
                 self._announce(kin)
             if kin.held.size:
