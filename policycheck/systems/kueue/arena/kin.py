@@ -22,7 +22,6 @@ def kin_of(objects: KueueObjects, queue: ClusterQueue) -> Kin:
         queue.admission_mode,
         queue.concurrent,
         bool(inactive(queue, objects)),
-        tuple(sorted(queue.annotations.items())),
         tuple(group.covered for group in queue.groups),
         any(q.borrowing_limit is not None for q in quotas),
         any(q.lending_limit is not None for q in quotas),
