@@ -8,6 +8,7 @@ nearer one counting. Under ``suppressions`` the stricter one counts.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -102,11 +103,14 @@ def _stricter(merged: list[Leaf], leaves: Iterable[Leaf]) -> list[Leaf]:
             merged = _added(merged, [leaf])
             continue
         before = next((one for one in merged if one.path == leaf.path), None)
-        is_bound = leaf.path[-1] == "max_days"
-        if before is not None and is_bound and (leaf.value or before.value + 1) > before.value:
+        if before is not None and leaf.path[-1] == "max_days" and _days(leaf) > _days(before):
             continue
         merged = [*(one for one in merged if one is not before), leaf]
     return merged
+
+
+def _days(leaf: Leaf) -> int:
+    return leaf.value or sys.maxsize  # none is without a bound
 
 
 def joined(leaves: Iterable[Leaf]) -> dict[str, Any]:

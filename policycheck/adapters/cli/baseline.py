@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from policycheck.adapters.cli import common
@@ -83,6 +84,7 @@ def _home(file: str) -> Callable[[str], str]:
     """How the baseline ``file`` calls other files: as seen from its folder, wherever the command runs."""
     folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 - as above
 
+    @cache
     def home(name: str) -> str:
         return name if name.startswith("<") else os.path.relpath(name, folder).replace(os.sep, "/")
 
@@ -91,17 +93,22 @@ def _home(file: str) -> Callable[[str], str]:
 
 def _looked_at(result: LintResult, file: str, paths: Sequence[str]) -> Callable[[str], bool]:
     """Whether a run would have found what stood in a file: it was checked, or it is gone from PATH."""
-    home = _home(file)
     folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 - as above
-    checked = {home(one.file) for one in result.files if one.state != "notChecked" and not one.failed}
-    failed = {home(one.file) for one in result.files if one.failed}
     roots = [os.path.abspath(path) for path in paths if path != "-"]  # noqa: PTH100 - as above
 
+    @cache
+    def states() -> dict[str, bool]:
+        home = _home(file)
+        failed = {one.file for one in result.files if one.failed}
+        checked = {one.file for one in result.files if one.state != "notChecked"}
+        return {home(one.file): one.file in checked - failed for one in result.files}
+
+    @cache
     def looked_at(name: str) -> bool:
-        if name in checked:
-            return True
+        if name in states():
+            return states()[name]
         whole = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - as above
-        if name in failed or os.path.exists(whole):  # noqa: PTH110 - as above
+        if os.path.exists(whole):  # noqa: PTH110 - as above
             return False
         return any(whole == root or whole.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 

@@ -59,7 +59,9 @@ def test_under_suppressions_the_stricter_counts(write):
     assert load(MINE).suppressions.max_days == 30
     write({MINE: "extends: base.yaml\nsuppressions: {max-days: null}\n"})
     assert load(MINE).suppressions.max_days == 90
-    write({MINE: "extends: base.yaml\n"})
+    write({"base.yaml": "suppressions: {max-days: null}\n"})
+    assert load(MINE).suppressions.max_days == 0
+    write({"base.yaml": base, MINE: "extends: base.yaml\n"})
     assert load(MINE).suppressions == Acceptance(("owner",), 90, ("KQ101",), 30)
 
 
