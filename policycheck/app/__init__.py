@@ -8,7 +8,7 @@ beside: ``gather`` (text to documents), ``book`` (rules and what lint may know o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policycheck.app.book import rulebook, systems
 from policycheck.app.gather import Gathered, Shared, Sources, accounts, gather
@@ -30,6 +30,8 @@ __all__ = ["Sources", "lint", "lint_texts", "load", "rulebook", "systems"]
 
 
 _SHOWN = 5  # of a list in a note
+_MANY = 1500  # documents from which on processes win more time with rules than starting them takes
+_MOST_GROUPS = 8  # of rules: what rules derive together is derived once a group
 # The day on which rule examples happen, so that a suppression in one can be over.
 TODAY_IN_TEXTS = "2026-01-01"
 
@@ -136,6 +138,7 @@ def _lint(
         suppressions=_suppressions(scopes, spans, sources.read),
         today=sources.today,
         skipped=_not_evaluated(book, idle),
+        **_apart(scopes, sources.jobs),
     )
     result = runner.run(job)
     told = (what for scope in scopes for what in complaints(scope, sources.targets))
@@ -146,6 +149,16 @@ def _lint(
         errors=(*result.errors, *_problems(book), *wrong),
         notes=(*result.notes, *dict.fromkeys(remarks), *_unseen(scopes)),
     )
+
+
+def _apart(scopes: tuple[Gathered, ...], jobs: int) -> dict[str, Any]:
+    """How the rules of a Job are shared among processes, where that pays."""
+    if jobs < 2 or sum(len(scope.entries) for scope in scopes) < _MANY:
+        return {}
+    from policycheck.app.apart import done
+
+    groups = min(jobs, _MOST_GROUPS)
+    return {"apart": lambda tasks: done(tasks, groups), "groups": groups}
 
 
 def _unseen(scopes: tuple[Gathered, ...]) -> Iterator[str]:

@@ -241,20 +241,22 @@ def _functions(cel: Any) -> list[Any]:
         return cel.FunctionDecl(name, made)
 
     return [
-        overloads("quantity", [], kinds.DYN, _quantity),
+        overloads("quantity", [], kinds.DYN, as_number),
         overloads("amount", [kinds.STRING], kinds.INT, amount),
-        overloads("isQuantity", [], kinds.BOOL, _is_quantity),
+        overloads("isQuantity", [], kinds.BOOL, is_quantity),
         cel.FunctionDecl(
             "version", [cel.Overload("version_string", kinds.INT, [kinds.STRING], impl=version)]
         ),
     ]
 
 
-def _quantity(text: object) -> float:
+def as_number(text: object) -> float:
+    """What ``quantity`` gives in expressions. Raises QuantityError, OverflowError."""
     return float(quantity(text))
 
 
-def _is_quantity(text: object) -> bool:
+def is_quantity(text: object) -> bool:
+    """What ``isQuantity`` gives in expressions."""
     try:
         quantity(text)
     except QuantityError:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from policycheck.lint.cel import CelError, Program, Runtime, allowance, weigh
 from policycheck.lint.finding import RuleError, SkippedRule
 from policycheck.lint.fix import mended
-from policycheck.lint.guard import guards, holds
+from policycheck.lint.guard import guards, told
 from policycheck.lint.hit import Hit, Skip
 from policycheck.lint.place import dotted
 from policycheck.lint.rule import ANY, OWN, Check, Rule
@@ -62,7 +62,7 @@ def reason_to_skip(rule: Rule, setting: Setting) -> str | None:
     if rule.subject != ANY and not occurs(cluster, rule.subject, rule.system):
         return ""
     target = setting.targets.get(_system(rule, cluster))
-    if target is not None and not _applies(rule, target.version):
+    if target is not None and not applies(rule, target.version):
         return ""  # it is about other versions: there is nothing here that it could look at
     if "inventory" in rule.needs and not cluster.inventory.known:
         return "no inventory is given; say --inventory PATH, or add Node objects to the input"
@@ -79,7 +79,7 @@ def _system(rule: Rule, cluster: Cluster) -> str:
     return first.facts.system if first and first.facts else ""
 
 
-def _applies(rule: Rule, version: str) -> bool:
+def applies(rule: Rule, version: str) -> bool:
     """Whether ``version`` is within the rule's bounds; 0.18 as a last version takes in 0.18.5."""
     have = _parts(version)
     since, until = _parts(rule.applies_since), _parts(rule.applies_until)
@@ -173,8 +173,9 @@ class _Judge:
         self._program: Program | None = None
 
     def __call__(self, context: Mapping[str, object]) -> bool | str:
-        if self._guards and holds(self._guards, context):
-            return True
+        plain = told(self._guards, context) if self._guards.some else None
+        if plain is not None:
+            return plain
         if self._program is None:
             self._program = self._runtime().load(base64.b64decode(self._rule.program))
         value = self._program.eval(context)
