@@ -1,6 +1,6 @@
 """The shape of the settings file. Imports pydantic, so it is imported only for a file that is new.
 
-The text below each field is its description in the JSON Schema that is published (docs/settings.schema.json).
+The text below each field is its description in the JSON Schema that is published (docs/schemas/settings.json).
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def schema() -> dict[str, Any]:
             field.pop("title", None)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://policycheck.dev/settings.schema.json",
+        "$id": "https://policycheck.dev/schemas/settings.json",
         "title": "Settings of policycheck (.policycheck.yaml)",
         **made,
     }

@@ -68,4 +68,4 @@ def test_what_it_links_to_is_there(page):
     assert [
         link for link in re.findall(r"\]\((?!https?:)([^)#]+)", text) if not (ROOT / "docs" / link).exists()
     ] == []
-    assert (ROOT / "docs" / "settings.schema.json").exists()
+    assert (ROOT / "docs" / "schemas" / "settings.json").exists()

@@ -14,7 +14,7 @@ from policycheck.adapters.settings_model import SettingsModel, schema
 from policycheck.lint.written import read
 
 ROOT = Path(__file__).resolve().parents[3]
-PUBLISHED = ROOT / "docs" / "settings.schema.json"
+PUBLISHED = ROOT / "docs" / "schemas" / "settings.json"
 SCHEMA = schema()
 
 GOOD = [
