@@ -152,7 +152,7 @@ def _path(text: str) -> Path:
 def _tells(look: Look, context: Mapping[str, object]) -> bool | None:
     kind, path, other = look
     above = _at(path[:-1], context)
-    if not isinstance(above, Mapping):
+    if type(above) is not dict and not isinstance(above, Mapping):
         return None
     value = above.get(path[-1], _ABSENT)
     if kind in {"absent", "there"}:
@@ -183,7 +183,8 @@ def _compares(
 def _at(path: Path, context: Mapping[str, object]) -> object:
     at: object = context
     for step in path:
-        at = at.get(step, _ABSENT) if isinstance(at, Mapping) else _ABSENT
+        # Asking for the type itself is ten times faster than asking an abstract class.
+        at = at.get(step, _ABSENT) if type(at) is dict or isinstance(at, Mapping) else _ABSENT
     return at
 
 

@@ -98,6 +98,8 @@ def script() -> NoReturn:
     nothing for anyone: files are closed and processes joined by then.
     """
     _open_closed()
+    if sys.argv[1:2] == ["lint"] and not {"--fix", "--diff"} & set(sys.argv):
+        gc.disable()  # one run, which leaves no garbage worth looking for: a tenth of the time
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
