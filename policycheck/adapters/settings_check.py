@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from policycheck.adapters.settings_file import SettingsError, source
 from policycheck.adapters.settings_layers import layers
-from policycheck.adapters.settings_show import Effective, Row, effective, where
+from policycheck.adapters.settings_show import FILE, Effective, Row, effective, where
 from policycheck.lint.written import Problem
 from policycheck.record import NamedTuple
 
@@ -20,17 +20,19 @@ _HARDWARE = (".yaml", ".yml", ".json", ".csv")
 
 
 class Checked(NamedTuple):
-    """What was looked at, what is wrong with it, and both in one line."""
+    """What was looked at, what is wrong with it, both in one line, and what may be no mistake."""
 
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
     account: str
+    notes: tuple[Problem, ...] = ()
 
 
 def check(paths: Sequence[str], environ: Mapping[str, str]) -> Checked:
     """Checks settings files and folders of rules; without ``paths`` the settings that count here."""
     files: list[str] = []
     problems: list[Problem] = []
+    notes: list[Problem] = []
     own = 0
     chosen = paths
     if not paths:
@@ -56,9 +58,11 @@ def check(paths: Sequence[str], environ: Mapping[str, str]) -> Checked:
             book = _rulebook(whole.settings.rules)
             problems.extend(book.problems)
             problems.extend(_misfits(whole, book))
+            notes.extend(_idle(whole))
         own += sum(rule.system == "own" for rule in book.rules)
     unique = tuple(dict.fromkeys(sorted(problems)))
-    return Checked(tuple(dict.fromkeys(files)), unique, _account(files, own, len(unique)))
+    account = _account(files, own, len(unique))
+    return Checked(tuple(dict.fromkeys(files)), unique, account, tuple(dict.fromkeys(notes)))
 
 
 def _account(files: Sequence[str], own: int, wrong: int) -> str:
@@ -127,3 +131,27 @@ def _baseline(whole: Effective) -> Iterator[Problem]:
     except OSError as error:
         what = f"baseline: {file} can not be read ({error.strerror}); `policycheck lint . --write-baseline {file}`"
         yield _at(row, whole.settings.file, f"{what} makes it")
+
+
+def _idle(whole: Effective) -> Iterator[Problem]:
+    """Globs that match no file now. Those of files that are extended speak of other repositories, too."""
+    globs = [
+        (row, glob)
+        for row in whole.rows
+        if row.origin == FILE
+        for glob in (row.value["paths"] if row.key.startswith("per-path[") else [row.value])
+        if row.key.startswith(("per-path[", "exclude["))
+    ]
+    if not globs:
+        return
+    from policycheck.lint.select import covers
+    from policycheck.lint.settings import PathOverride
+    from policycheck.source.files import walk
+
+    folder = os.path.dirname(whole.settings.file) or "."  # noqa: PTH120 - as above
+    names = [name for name in walk(folder) if isinstance(name, str)]
+    for row, glob in globs:
+        one = PathOverride((glob,))
+        if not any(covers(one, name, whole.settings) for name in names):
+            what = f"{row.key.partition('[')[0]}: {glob} matches no file here"
+            yield Problem(row.file, row.line, row.column, what)

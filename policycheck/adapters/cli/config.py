@@ -221,9 +221,11 @@ def validate(path: tuple[str, ...], settings: str | None, form: str) -> int:
             "schemaVersion": 1,
             "files": list(checked.files),
             "problems": [problem._asdict() for problem in checked.problems],
+            "notes": [note._asdict() for note in checked.notes],
         }
         common.emit(json.dumps(plain, indent=2) + "\n")
     else:
         common.emit("".join(f"{clean(str(line))}\n" for p in checked.problems for line in str(p).split("\n")))
-    common.say(f"{checked.account}\n")
+    common.say("".join(f"note: {clean(str(note))}\n" for note in checked.notes))
+    common.say(f"{clean(checked.account)}\n")
     return exitcode.USAGE if checked.problems else exitcode.OK

@@ -174,7 +174,27 @@ def test_the_environment_counts_in_lint_too(run, repository, write, capsys, monk
 def test_nothing_wrong_is_said_to_be_in_order(run, both):
     ran = run("validate")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == f"../org.yaml, {MINE}: in order\n"
+    assert (
+        ran.err == f"note: {MINE}:8:5: per-path: old/* matches no file here\n../org.yaml, {MINE}: in order\n"
+    )
+
+
+def test_globs_that_match_nothing_are_noted_and_no_mistake(run, write, monkeypatch, repository):
+    write({"../org.yaml": "exclude: [nothing/*]\nper-path: [{paths: no/*, ignore: CR}]\n", "d/a.yaml": ""})
+    write(
+        {
+            MINE: "extends: ../org.yaml\nexclude:\n  - d/*\n  - gone/*\nper-path: [{paths: ['d/*', e], ignore: CR}]\n"
+        }
+    )
+    for folder, at in ((repository, ""), (repository / "d", "../")):
+        monkeypatch.chdir(folder)
+        ran = run("validate", "--format", "json")
+        notes = [f"{n['file']}:{n['line']}: {n['message']}" for n in json.loads(ran.out)["notes"]]
+        assert ran.code == 0
+        assert notes == [
+            f"{at}{MINE}:5: per-path: e matches no file here",
+            f"{at}{MINE}:4: exclude: gone/* matches no file here",
+        ]
 
 
 def test_no_settings_are_no_mistake(run, repository):
