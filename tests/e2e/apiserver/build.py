@@ -22,6 +22,8 @@ PROGRAMS = {
     "helm": "helm.sh/helm/v4/cmd/helm",
 }
 KUEUE = "sigs.k8s.io/kueue@v0.17.0"
+OPENREPORTS = "github.com/openreports/reports-api@v0.2.1"
+KYVERNO = "github.com/kyverno/kyverno@v1.19.1"
 # Without symbols; without cgo, so that no C compiler is needed. The version is what discovery shows.
 FLAGS = (
     "-mod=readonly",
@@ -89,8 +91,20 @@ def build(say=lambda _: None):
 
 def kueue_definitions():
     """The CustomResourceDefinitions in Kueue's own module, as files. Raises Missing."""
+    return sorted((module(KUEUE) / "config" / "components" / "crd" / "bases").glob("*.yaml"))
+
+
+def report_definitions(group):
+    """Those of policy reports, out of the modules of projects that ship them. Raises Missing."""
+    if group == "openreports.io":
+        return sorted((module(OPENREPORTS) / "config" / "crd").glob("*.yaml"))
+    return sorted((module(KYVERNO) / "config" / "crds" / "policyreport").glob("*.yaml"))
+
+
+def module(name):
+    """The folder of a Go module, downloaded when it is not there. Raises Missing."""
     done = subprocess.run(
-        [go(), "mod", "download", "-json", KUEUE],
+        [go(), "mod", "download", "-json", name],
         capture_output=True,
         text=True,
         check=False,
@@ -98,9 +112,8 @@ def kueue_definitions():
         env={**os.environ, "GOFLAGS": "-mod=mod", "GOWORK": "off"},
     )
     if done.returncode:
-        raise Missing(f"{KUEUE} can not be downloaded: {done.stderr.strip() or done.stdout.strip()}")
-    bases = Path(json.loads(done.stdout)["Dir"]) / "config" / "components" / "crd" / "bases"
-    return sorted(bases.glob("*.yaml"))
+        raise Missing(f"{name} can not be downloaded: {done.stderr.strip() or done.stdout.strip()}")
+    return Path(json.loads(done.stdout)["Dir"])
 
 
 if __name__ == "__main__":
