@@ -15,13 +15,14 @@ from policycheck.app.gather import Sources, accounts, gather
 from policycheck.certify.certificate import Result, verdict_json
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.promise import Promises
-from policycheck.certify.verdict import HOLDS, NOT_APPLICABLE, PROOF, UNKNOWN, Verdict, outcome
+from policycheck.certify.verdict import CERTIFIED, HOLDS, NOT_APPLICABLE, PROOF, UNKNOWN, Verdict, outcome
 from policycheck.report.certify import Certified
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered
     from policycheck.app.promises import Found
     from policycheck.certify.arena import Arena, Scenario, Story
+    from policycheck.certify.needed import Matter
     from policycheck.lint.settings import Settings, Target
     from policycheck.model.cluster import Cluster
     from policycheck.source.document import FileReport
@@ -46,6 +47,7 @@ class Options(NamedTuple):
     promises: str = ""  # a file that counts instead of those in sight
     late: Callable[[], bool] = lambda: False
     processes: int = 1  # claims are tested in so many at once; the verdicts are the same
+    least: bool = False  # what is CERTIFIED is tested again on less hardware, so that the least is stated
 
 
 class Prepared(NamedTuple):
@@ -288,6 +290,12 @@ def _certified(
     verdicts = verdicts_of(one, claims, options, watch)
     watch("writing down what was tested")
     result = result_of(one, sources, settings, options, claims, verdicts)
+    if options.least and result.outcome == CERTIFIED:
+        from policycheck.app.least import least
+
+        watch("looking for the least hardware that is needed")
+        needed = least(one, claims, options, verdicts, _matter(one))
+        result = result._replace(inventory=needed)
     version = f"Kueue {one.said.version}" if one.said is not None else ""
     assumed = one.said is not None and one.said.assumed
     return Certified(one.label, result, verdicts, one.promises, version, assumed)
@@ -303,18 +311,19 @@ def result_of(
 ) -> Result:
     """The Result: verdicts, and the digests of all that they rest on."""
     from policycheck.app.book import rulebook
-    from policycheck.app.subjects import inputs, matter, owners, rules, subjects
+    from policycheck.app.subjects import inputs, owners, rules, subjects
     from policycheck.certify.canonical import digest
     from policycheck.certify.needed import stated
 
     told = rules(rulebook(sources.rules), settings)
+    inventory = stated(one.cluster.inventory, _matter(one))
     return Result(
         outcome=outcome(verdicts, options.accepted),
         scope=one.label,
         verdicts=[exact(verdict_json(verdict)) for verdict in verdicts],
         subjects=subjects(one.cluster),
         files=inputs(one.scope, sources, one.promises.source).files,
-        inventory=stated(one.cluster.inventory, matter(one.opening.objects, one.promises)),
+        inventory=inventory,
         rulebook=digest(told),
         target=_target(one),
         promises=_promises(one.promises),
@@ -327,7 +336,14 @@ def result_of(
         version=__version__,
         rules=told,
         owners=owners(one.cluster),
+        hardware=digest(inventory),
     )
+
+
+def _matter(one: Prepared) -> Matter:
+    from policycheck.app.subjects import matter
+
+    return matter(one.opening.objects, one.promises, one.arena.services())
 
 
 def _target(one: Prepared) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from policycheck.model.workload import PodSet, Workload
 
 if TYPE_CHECKING:
     from policycheck.app.gather import Gathered, Sources
+    from policycheck.certify.arena import Service
     from policycheck.certify.promise import Promises
     from policycheck.lint.rulebook import Rulebook
     from policycheck.lint.settings import Settings
@@ -138,21 +139,26 @@ def rules(book: Rulebook, settings: Settings) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def matter(objects: KueueObjects, promises: Promises) -> Matter:
-    """What of a node any flavor, topology or job asks for."""
+def matter(objects: KueueObjects, promises: Promises, services: Iterable[Service] = ()) -> Matter:
+    """What of a node any flavor, topology, job or service asks for. Services in no queue go where no flavor leads."""
+    serving = tuple(services)
+    apart = [spec for one in serving if not one.queue for spec in one.shape.pod_sets]
     flavors = tuple(objects.flavors.values())
     labels = {key for flavor in flavors for key in flavor.node_labels}
     labels |= {level for topology in objects.topologies.values() for level in topology.levels}
     groups = [g for queue in objects.cluster_queues.values() for g in queue.groups]
     groups += [g for cohort in objects.cohorts.values() for g in cohort.groups]
     resources = {resource for g in groups for flavor in g.flavors for resource in flavor.resources}
-    for spec in _pod_sets(objects, promises):
+    for spec in (*_pod_sets(objects, promises), *(s for one in serving for s in one.shape.pod_sets)):
         labels |= set(_labels(spec))
         resources |= set(spec.requests)
     return Matter(
         frozenset(labels),
         frozenset(resources),
-        lambda have: any(all(have.get(k) == v for k, v in f.node_labels.items()) for f in flavors),
+        lambda have: any(
+            all(have.get(k) == v for k, v in wanted.items())
+            for wanted in (*(f.node_labels for f in flavors), *(spec.node_selector for spec in apart))
+        ),
     )
 
 

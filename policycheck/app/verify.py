@@ -205,7 +205,7 @@ def _options(old: Result, terms: Terms) -> Options:
 def _changes(old: Result, new: Result, one: Prepared, *, live: bool) -> Iterator[Difference]:
     if live:  # what the nodes are is compared, not how they were written down
         old, new = _without_inventory(old), _without_inventory(new)
-    moved = old.inventory != new.inventory or old.version != new.version
+    moved = old.hardware != new.hardware or old.version != new.version
     for what in differences(old, new):
         if what.what == "rulebook":
             continue  # told rule by rule
@@ -291,10 +291,10 @@ def _hardware(old: Result, new: Result, one: Prepared) -> Iterator[Difference]:
         return
     for what in short:
         yield Difference(what.what, what.name, what.why)
-    if not short and old.inventory != new.inventory:
+    if not short and old.hardware != new.hardware:
         before, after = (sum(int(group["nodes"]) for group in result.inventory) for result in (old, new))
         yield Difference(
             "more-hardware",
             "",
-            f"all nodes that are needed are there; {before} were certified, and there are {after}",
+            f"all nodes that are needed are there: {before} of the {after} that there are now",
         )

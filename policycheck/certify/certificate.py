@@ -46,6 +46,7 @@ class Result(NamedTuple):
     version: str  # of policycheck
     rules: Mapping[str, str] = {}  # by id: how strict each is, its status, and a digest of what it says
     owners: Mapping[str, str] = {}  # of objects, where they say who answers for them
+    hardware: str = ""  # a digest of all that was there and might matter; less than that may be needed
 
     @property
     def digest(self) -> str:
@@ -77,6 +78,7 @@ def _body(result: Result) -> dict[str, Any]:
         "policycheck": result.version,
         "rules": dict(result.rules),
         "owners": dict(result.owners),
+        "hardware": result.hardware,
     }
 
 
@@ -148,7 +150,16 @@ def read(value: Any) -> Certificate:
         if value[key] != wanted:
             raise CertificateError(f"{key} is {str(value[key])[:80]!r}; it has to be {wanted!r}")
     predicate = value["predicate"]
-    texts = ("outcome", "scope", "rulebook", "policycheck", "resultDigest", "issuedAt", "validUntil")
+    texts = (
+        "outcome",
+        "scope",
+        "rulebook",
+        "policycheck",
+        "resultDigest",
+        "issuedAt",
+        "validUntil",
+        "hardware",
+    )
     maps = ("files", "target", "promises", "effort", "rules", "owners")
     lists = ("verdicts", "inventory", "accepted")
     if not isinstance(predicate, dict) or set(predicate) != {*texts, *maps, *lists}:
@@ -174,6 +185,7 @@ def read(value: Any) -> Certificate:
         version=predicate["policycheck"],
         rules=predicate["rules"],
         owners=predicate["owners"],
+        hardware=predicate["hardware"],
     )
     if result.digest != predicate["resultDigest"]:
         raise CertificateError("its result digest is not that of its contents: it was changed")

@@ -6,6 +6,7 @@ that anything asks for. Names of machines do not count: a node may be exchanged 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -54,13 +55,50 @@ class Short(NamedTuple):
 
 def stated(inventory: Inventory, matter: Matter) -> list[dict[str, Any]]:
     """The groups as JSON values, sorted. Pools that grow on demand count as small as they may be."""
+    found = _grouped(inventory, matter)
+    return [_json(key, sum(node.machines for node in found[key])) for key in sorted(found)]
+
+
+def _grouped(inventory: Inventory, matter: Matter) -> dict[tuple[Any, ...], list[Node]]:
     nodes = [n for n in inventory.nodes if n.usable and n.machines and matter.is_used(n.labels)]
     own = _own(nodes, matter.labels)
-    counted: dict[tuple[Any, ...], int] = {}
+    found: dict[tuple[Any, ...], list[Node]] = {}
     for node in nodes:
-        key = _key(node, matter, own)
-        counted[key] = counted.get(key, 0) + node.machines
-    return [_json(key, counted[key]) for key in sorted(counted)]
+        found.setdefault(_key(node, matter, own), []).append(node)
+    return found
+
+
+def spare(
+    inventory: Inventory, matter: Matter, holds: Callable[[Inventory], bool], *, backwards: bool = False
+) -> Inventory:
+    """The inventory less as many machines of each group as ``holds`` without them, group after group; from the last
+    group on with ``backwards``. ``holds`` is asked some 2 log2 n times for n alike machines.
+    """
+    found = _grouped(inventory, matter)
+    left = inventory
+    for key in sorted(found, reverse=backwards):
+        names = [node.name for node in found[key] for _ in range(node.machines)]
+        low, high = 0, len(names)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if holds(_less(left, names[-middle:])):
+                low = middle
+            else:
+                high = middle - 1
+        left = _less(left, names[len(names) - low :])
+    return left
+
+
+def _less(inventory: Inventory, names: Sequence[str]) -> Inventory:
+    """Without machines: each name takes one of the record that has it."""
+    gone = Counter(names)
+    kept = []
+    for node in inventory.nodes:
+        many = min(gone.pop(node.name, 0), node.machines)
+        most = None if node.most is None else node.most - many
+        if many < node.machines or node.machines == 0:
+            kept.append(node._replace(machines=node.machines - many, most=most) if many else node)
+    return inventory._replace(nodes=tuple(kept))
 
 
 def _own(nodes: Sequence[Node], labels: Iterable[str]) -> frozenset[str]:

@@ -68,6 +68,7 @@ def _options(options: Mapping[str, Any]) -> Options:
         promises=options["promises"] or "",
         late=deadline(options["timeout"]),
         processes=options["jobs"] or processors(),
+        least=bool(options["certificate"]),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from math import comb
 from typing import Any, NamedTuple
 
@@ -60,6 +60,17 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # 
     return [whole] + ([trial.after_losses(whole)] if losses.nodes or losses.level else [])
 
 
+def fits(arena: Arena, promises: Promises) -> bool:
+    """Whether the claim holds, pools at their smallest, and after every loss that is tolerated; told in no story."""
+    trial = _Trial(Bench(NAME, arena, promises), laid(arena, promises))
+    if not trial.what.strict or trial.ask().outcome != HOLDS:
+        return False
+    losses = list(islice(trial.losses(), _MOST_LOSSES + 1))
+    return len(losses) <= _MOST_LOSSES and all(
+        trial.ask(lost, less).outcome == HOLDS for _, lost, less in losses
+    )
+
+
 class _Trial:
     def __init__(self, bench: Bench, what: Laid) -> None:
         self.bench, self.arena, self.what = bench, bench.arena, what
@@ -70,11 +81,11 @@ class _Trial:
     # -- all at once ----------------------------------------------------------------------------
 
     def together(self) -> Verdict:
-        found = self._ask()
+        found = self.ask()
         brings = self.arena.provisioning()
         if found.outcome == FAILS and brings:
             self.grown = True
-            more = self._ask()
+            more = self.ask()
             self.grown = more.outcome == HOLDS
             if self.grown:
                 found = more
@@ -107,7 +118,7 @@ class _Trial:
                     found[resource] = found.get(resource, 0) + each * load.pods.pods * load.times
         return found
 
-    def _ask(self, lost: tuple[str, ...] = (), less: Sequence[int] = ()) -> Found:
+    def ask(self, lost: tuple[str, ...] = (), less: Sequence[int] = ()) -> Found:
         """Both readings. ``less`` takes one machine each of these classes away."""
         strict = self._posed(self.what.strict, lost)
         if strict.why:
@@ -147,12 +158,12 @@ class _Trial:
             text = f"without any loss it is {whole.outcome}: {whole.headline}"
             return self._made(LOSSES, whole.outcome, whole.basis, text, whole.counterexample)
         tried = 0
-        for told, lost, less in self._losses():
+        for told, lost, less in self.losses():
             if tried >= _MOST_LOSSES:
                 text = f"more than {_MOST_LOSSES} ways of losing nodes; the first {_MOST_LOSSES} leave enough"
                 return self._made(LOSSES, UNKNOWN, PROOF, text)
             tried += 1
-            found = self._ask(lost, less)
+            found = self.ask(lost, less)
             if found.outcome == HOLDS:
                 continue
             named = tuple(lost) or self._names(less)
@@ -166,7 +177,7 @@ class _Trial:
         text = f"whatever of it is lost, what is promised still fits ({tried} ways, alike nodes taken as one)"
         return self._made(LOSSES, HOLDS, PROOF, text, None, tried)
 
-    def _losses(self) -> Iterator[tuple[str, tuple[str, ...], tuple[int, ...]]]:
+    def losses(self) -> Iterator[tuple[str, tuple[str, ...], tuple[int, ...]]]:
         losses, arena = self.bench.promises.losses, self.arena
         if losses.level:
             domains: dict[str, list[str]] = {}

@@ -131,6 +131,7 @@ def test_every_part_of_the_result_is_in_its_digest():
         "version": "0",
         "rules": {"KQ101": "error stable 0123"},
         "owners": {"Queue/a": "ana@example.com"},
+        "hardware": "01",
     }
     assert set(changed) == set(Result._fields)
     digests = {RESULT._replace(**{field: value}).digest for field, value in changed.items()}

@@ -1,0 +1,59 @@
+"""The least hardware on which a certificate still holds.
+
+Arithmetic says what can go of each kind of nodes; then every claim is tested once more without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from policycheck.app.hall import hall_of
+from policycheck.certify.claim import Claim, Effort
+from policycheck.certify.needed import Matter, spare, stated
+from policycheck.certify.verdict import CERTIFIED, HOLDS, NOT_APPLICABLE, Verdict, outcome
+
+if TYPE_CHECKING:
+    from policycheck.app.certify import Options, Prepared
+    from policycheck.certify.arena import Arena
+    from policycheck.model.inventory import Inventory
+
+_FIT, _SERVING = "guarantees-fit", "inference-protected"  # these are arithmetic
+_MEASURED = "slo"  # is about the hardware that is there
+
+
+def least(
+    one: Prepared, claims: Sequence[Claim], options: Options, verdicts: Sequence[Verdict], matter: Matter
+) -> list[dict[str, Any]]:
+    """Groups of alike nodes, as ``needed.stated`` gives them: of what is there where nothing less was found that is
+    CERTIFIED as well.
+    """
+    from policycheck.app.certify import verdicts_of
+    from policycheck.certify.claims import fit
+
+    everything = one.cluster.inventory
+    measured = any(v.claim == _MEASURED and v.outcome != NOT_APPLICABLE for v in verdicts)
+    by_name = {claim.name: claim for claim in claims}
+    if not everything.known or measured or _FIT not in by_name:
+        return stated(everything, matter)
+
+    def on(inventory: Inventory) -> Prepared:
+        opened, arena = hall_of(one.cluster.with_inventory(inventory), one.said, one.label, one.delays)
+        return one._replace(opening=opened, arena=cast("Arena", arena))
+
+    def fits(inventory: Inventory) -> bool:
+        arena = on(inventory).arena
+        if options.late() or not fit.fits(arena, one.promises):
+            return False
+        serving = by_name.get(_SERVING)
+        found = serving.test(arena, one.promises, Effort(0, options.seed)) if serving is not None else ()
+        return all(v.outcome in (HOLDS, NOT_APPLICABLE) for v in found if v.required)
+
+    for backwards in (False, True):
+        fewer = spare(everything, matter, fits, backwards=backwards)
+        if fewer == everything or options.late():
+            break
+        again = verdicts_of(on(fewer), claims, options)
+        if outcome(again, options.accepted) == CERTIFIED:
+            return stated(fewer, matter)
+    return stated(everything, matter)
