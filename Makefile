@@ -71,7 +71,8 @@ deep: $(DEV) ## long properties with new seeds, slow tests, mutation of the code
 	$(BIN)/python tests/deep/code_mutation.py --run
 
 .PHONY: e2e
-e2e: $(DEV) ## wheel, hook and action, with environments made from nothing
+e2e: $(DEV) ## wheel, hook, action, and the webhook on a real API server, which needs Go and is built once
+	$(BIN)/python -m tests.e2e.apiserver.build
 	$(BIN)/python -m pytest tests/e2e -m "slow or not slow" $(ARGS)
 
 .PHONY: docs
