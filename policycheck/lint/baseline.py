@@ -44,6 +44,15 @@ class Entry(NamedTuple):
 _TEXTS = Entry._fields[:-1]
 
 
+class Baseline(NamedTuple):
+    """What is known, and the paths that were looked at when it was: only a run on all of them can tell
+    that something is gone, since rules look across files. Paths are seen from the folder of the baseline.
+    """
+
+    entries: tuple[Entry, ...]
+    paths: tuple[str, ...] = (".",)
+
+
 class Compared(NamedTuple):
     """A run held against a baseline.
 
@@ -60,8 +69,8 @@ class Compared(NamedTuple):
     strange: tuple[str, ...]
 
 
-def parse(data: bytes, shown: str) -> tuple[Entry, ...]:
-    """The entries in a file. Raises BaselineError."""
+def parse(data: bytes, shown: str) -> Baseline:
+    """The baseline in a file. Raises BaselineError."""
     if len(data) > _MOST_BYTES:
         raise BaselineError(f"{shown}: larger than {_MOST_BYTES:,} bytes: no baseline")
     try:
@@ -98,7 +107,10 @@ def parse(data: bytes, shown: str) -> tuple[Entry, ...]:
                 f"{shown}: entries[{seen[entry.fingerprint]}] and entries[{at}] have one fingerprint "
                 f"({entry.fingerprint}); keep one of them"
             )
-    return made
+    paths = whole.get("paths", ["."])
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise BaselineError(f"{shown}: 'paths' is no list of paths; write those that were looked at")
+    return Baseline(made, tuple(paths))
 
 
 def _entry(one: Any, where: str) -> Entry:
@@ -119,13 +131,15 @@ def _entry(one: Any, where: str) -> Entry:
     return Entry(**texts, times=count)
 
 
-def dump(entries: Iterable[Entry]) -> str:
+def dump(baseline: Baseline) -> str:
     """The text of a baseline: the same entries, the same bytes."""
-    order = sorted(entries, key=lambda one: (one.rule, one.object, one.path, one.fingerprint))
+    order = sorted(baseline.entries, key=lambda one: (one.rule, one.object, one.path, one.fingerprint))
     lines = [json.dumps(_plain(one), ensure_ascii=True) for one in order]
     body = ",\n    ".join(lines)
     listed = f"[\n    {body}\n  ]" if lines else "[]"
-    return f'{{\n  "policycheck": "{KIND}",\n  "version": {VERSION},\n  "entries": {listed}\n}}\n'
+    paths = json.dumps(sorted(set(baseline.paths)))
+    head = f'"policycheck": "{KIND}",\n  "version": {VERSION},\n  "paths": {paths}'
+    return f'{{\n  {head},\n  "entries": {listed}\n}}\n'
 
 
 def _plain(one: Entry) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from policycheck.adapters.cli import common
 from policycheck.lint import baseline as known_before
-from policycheck.lint.baseline import BaselineError, Compared, Entry
-from policycheck.lint.finding import LintResult
+from policycheck.lint.baseline import Baseline, BaselineError, Compared
+from policycheck.lint.finding import Finding, LintResult
 
 if TYPE_CHECKING:
     from policycheck.adapters.cli.lint import Request
@@ -42,27 +42,34 @@ def prepare(
     is one.
     """
     file = settings.baseline or target
-    entries = _read(file, settings, is_made=_same(file, target))
+    known = _read(file, settings, is_made=_same(file, target))
     if target and not _same(file, target):
         _read(target, settings, is_made=True)  # what is no baseline is not written over
 
     def apply(result: LintResult) -> LintResult:
-        if entries is None:
-            return _begin(result, target)
+        if known is None:
+            return _begin(result, target, paths)
         from policycheck.app import rulebook
 
-        looked_at = _looked_at(result, file, paths)
-        compared = known_before.compare(result, entries, rulebook(settings.rules), _home(file), looked_at)
+        looked_at = _looked_at(result, file, known, paths)
+        compared = known_before.compare(
+            result, known.entries, rulebook(settings.rules), _home(file), looked_at
+        )
         after = _known(result, compared)
-        if target:
-            return _ratchet(after, compared, file, target, grow=grow)
-        return after._replace(notes=(*after.notes, *_told(compared, file)))
+        if not target:
+            return after._replace(notes=(*after.notes, *_told(compared, file)))
+        if result.errors:
+            return _unwritten(after, target)
+        added = compared.new if grow else ()
+        left = _moved(Baseline(compared.left, known.paths), file, target)
+        _write(target, _grown(left, added, target, paths) if added else left)
+        return _ratcheted(after, compared, target, added)
 
     return apply
 
 
-def _read(file: str, settings: Settings, *, is_made: bool) -> tuple[Entry, ...] | None:
-    """The entries in ``file``; None when there is no such file and it is about to be made."""
+def _read(file: str, settings: Settings, *, is_made: bool) -> Baseline | None:
+    """What is in ``file``; None when there is no such file and it is about to be made."""
     try:
         with open(file, "rb") as opened:  # noqa: PTH123 - as everywhere on this path
             data = opened.read()
@@ -91,10 +98,12 @@ def _home(file: str) -> Callable[[str], str]:
     return home
 
 
-def _looked_at(result: LintResult, file: str, paths: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a run would have found what stood in a file: it was checked, or it is gone from PATH."""
+def _looked_at(result: LintResult, file: str, known: Baseline, paths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a run would have found what stood in a file: all that the baseline is about was looked at,
+    and the file was checked or is gone.
+    """
     folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 - as above
-    roots = [os.path.abspath(path) for path in paths if path != "-"]  # noqa: PTH100 - as above
+    is_whole = _covers(paths, [path if path == "-" else os.path.join(folder, path) for path in known.paths])  # noqa: PTH118 - as above
 
     @cache
     def states() -> dict[str, bool]:
@@ -105,14 +114,20 @@ def _looked_at(result: LintResult, file: str, paths: Sequence[str]) -> Callable[
 
     @cache
     def looked_at(name: str) -> bool:
-        if name in states():
-            return states()[name]
-        whole = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118 - as above
-        if os.path.exists(whole):  # noqa: PTH110 - as above
-            return False
-        return any(whole == root or whole.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+        if not is_whole or name in states():
+            return is_whole and states()[name]
+        return not os.path.exists(os.path.join(folder, name))  # noqa: PTH110, PTH118 - as above
 
     return looked_at
+
+
+def _covers(paths: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether each of ``others`` is one of ``paths``, or below one."""
+    roots = [path if path == "-" else os.path.abspath(path) for path in paths]  # noqa: PTH100 - as above
+    wanted = [path if path == "-" else os.path.abspath(path) for path in others]  # noqa: PTH100 - as above
+    return all(
+        any(one == root or one.startswith(root.rstrip(os.sep) + os.sep) for root in roots) for one in wanted
+    )
 
 
 def _known(result: LintResult, compared: Compared) -> LintResult:
@@ -135,50 +150,62 @@ def _told(compared: Compared, file: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _begin(result: LintResult, target: str) -> LintResult:
+def _begin(result: LintResult, target: str, paths: Sequence[str]) -> LintResult:
     """The first baseline: everything that is found."""
     if result.errors:
         return _unwritten(result, target)
-    entries = known_before.entries_of(result.findings, _home(target))
-    _write(target, entries)
+    home = _home(target)
+    entries = known_before.entries_of(result.findings, home)
+    _write(target, Baseline(entries, _named(paths, home)))
     all_known = Compared((), result.findings, entries, 0, 0, ())
     note = f"{target} is a new baseline of {_plural(len(result.findings), 'finding', 'findings')}: commit it"
     return _noted(_known(result, all_known), note)
 
 
-def _ratchet(result: LintResult, compared: Compared, file: str, target: str, *, grow: bool) -> LintResult:
-    """A baseline that shrinks, and grows only when asked."""
-    if result.errors:
-        return _unwritten(result, target)
-    old, new = os.path.dirname(os.path.abspath(file)), _home(target)  # noqa: PTH100, PTH120 - as above
+def _named(paths: Sequence[str], home: Callable[[str], str]) -> tuple[str, ...]:
+    return tuple(path if path == "-" else home(path) for path in paths)
+
+
+def _moved(baseline: Baseline, file: str, target: str) -> Baseline:
+    """``baseline`` as it is written to another file: each names others as seen from its own folder."""
     if _same(file, target):
-        left = compared.left
-    else:  # each file names others as seen from its own folder
-        left = tuple(
-            one._replace(file=one.file if one.file[:1] == "<" else new(f"{old}/{one.file}"))
-            for one in compared.left
-        )
-    added = compared.new if grow else ()
-    entries = known_before.together([*left, *known_before.entries_of(added, new)])
-    _write(target, entries)
-    total = sum(one.times for one in entries)
+        return baseline
+    old, home = os.path.dirname(os.path.abspath(file)), _home(target)  # noqa: PTH100, PTH120 - as above
+
+    def moved(name: str) -> str:
+        return name if name == "-" or name.startswith("<") else home(os.path.join(old, name))  # noqa: PTH118 - as above
+
+    entries = (one._replace(file=moved(one.file)) for one in baseline.entries)
+    return Baseline(tuple(entries), tuple(moved(path) for path in baseline.paths))
+
+
+def _grown(baseline: Baseline, added: Sequence[Finding], target: str, paths: Sequence[str]) -> Baseline:
+    home = _home(target)
+    entries = known_before.together([*baseline.entries, *known_before.entries_of(added, home)])
+    folder = os.path.dirname(os.path.abspath(target))  # noqa: PTH100, PTH120 - as above
+    held = [path if path == "-" else os.path.join(folder, path) for path in baseline.paths]  # noqa: PTH118 - as above
+    more = [path for path in paths if not _covers(held, [path])]
+    return Baseline(entries, (*baseline.paths, *_named(more, home)))
+
+
+def _ratcheted(result: LintResult, compared: Compared, target: str, added: Sequence[Finding]) -> LintResult:
+    """``result`` with the account of a baseline that was written."""
+    total = sum(one.times for one in compared.left) + len(added)
     said = [f"{target}: {_plural(total, 'finding', 'findings')} left"]
     if compared.gone:
         said.append(f"{compared.gone:,} fixed and taken out")
     if compared.unseen:
-        said.append(f"{compared.unseen:,} kept, since their files or rules were no part of this run")
+        said.append(f"{compared.unseen:,} kept, since not all of their files and rules were part of this run")
     if added:
         said.append(f"{len(added):,} added")
-        compared = compared._replace(known=added)
-        result = _known(result, compared._replace(new=()))
+        result = _known(result, compared._replace(new=(), known=tuple(added)))
     result = _noted(result, ", ".join(said))
-    if result.findings:
-        result = _noted(
-            result,
-            f"what is reported here is not in {target}: repair it, suppress it with a reason, or take it up with "
-            "--grow-baseline",
-        )
-    return result
+    if not result.findings:
+        return result
+    what = (
+        f"what is reported here is not in {target}: repair it, suppress it with a reason, or take it up with"
+    )
+    return _noted(result, f"{what} --grow-baseline")
 
 
 def _unwritten(result: LintResult, target: str) -> LintResult:
@@ -193,9 +220,9 @@ def _plural(amount: int, one: str, many: str) -> str:
     return f"{amount:,} {one if amount == 1 else many}"
 
 
-def _write(target: str, entries: Sequence[Entry]) -> None:
+def _write(target: str, baseline: Baseline) -> None:
     """Writes the file whole or not at all; one that says the same already is left alone."""
-    text = known_before.dump(entries)
+    text = known_before.dump(baseline)
     beside = f"{target}.{os.getpid()}"
     try:
         if os.path.exists(target):  # noqa: PTH110 - as above

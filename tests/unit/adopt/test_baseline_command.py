@@ -86,7 +86,7 @@ def test_unless_it_is_asked_to(started, lint, write, queue, entries):
     ran = lint(".", "--write-baseline", B, "--grow-baseline", "--select", "KQ613")
     assert (ran.code, ran.found) == (0, [])
     assert ran.note("left").endswith(
-        f", {len(started.found) - 2} kept, since their files or rules were no part of this run, 1 added"
+        f", {len(started.found) - 2} kept, since not all of their files and rules were part of this run, 1 added"
     )
     assert ("KQ613", "c.yaml") in entries()
     ran = lint(".", "--baseline", B)
@@ -102,11 +102,38 @@ def test_a_run_on_a_part_takes_nothing_out_of_the_rest(started, lint, write, que
         (".", "--select", "KQ613"),
         (".", "--ignore", "KQ1"),
         (".", "--phase", "pilot"),
+        ("sub", "--context", "."),
+        ("a.yaml", "sub/b.yaml"),
     ):
         ran = lint(*args, "--write-baseline", B)
         assert ran.code == 0
         assert "0 fixed" not in ran.note("left")
         assert (folder / B).read_bytes() == before, args
+
+
+def test_what_needs_other_files_is_not_called_fixed_without_them(started, lint, write, queue, folder):
+    write({"a.yaml": None, "sub/b.yaml": None, B: None})
+    write(
+        {
+            "q.yaml": queue("q"),
+            "f/f.yaml": "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: x}\n",
+        }
+    )
+    assert lint(".", "--write-baseline", B).code == 0
+    assert b"KQ503" in (folder / B).read_bytes()
+    write({"q.yaml": queue("q", flavor="x")})
+    assert not [note for note in lint("f", "--baseline", B).report["summary"]["notes"] if "fixed" in note]
+    assert "fixed" in lint(".", "--baseline", B).note("fixed")
+
+
+def test_growing_on_another_path_makes_it_about_both(old, lint, folder, write):
+    assert lint("sub", "--write-baseline", B).code == 0
+    assert json.loads((folder / B).read_text())["paths"] == ["sub"]
+    assert lint("a.yaml", "--write-baseline", B, "--grow-baseline").code == 0
+    assert json.loads((folder / B).read_text())["paths"] == ["a.yaml", "sub"]
+    write({"sub/b.yaml": None})
+    assert not [note for note in lint("sub", "--baseline", B).report["summary"]["notes"] if "fixed" in note]
+    assert "fixed" in lint(".", "--baseline", B).note("fixed")
 
 
 def test_a_file_that_is_gone_is_fixed_when_its_folder_was_looked_at(started, lint, write, entries):

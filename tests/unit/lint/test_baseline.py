@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policycheck.lint.baseline import BaselineError, Entry, compare, dump, entries_of, parse, together
+from policycheck.lint.baseline import (
+    Baseline,
+    BaselineError,
+    Entry,
+    compare,
+    dump,
+    entries_of,
+    parse,
+    together,
+)
 from policycheck.lint.finding import Finding, LintResult, Place, RuleError, SkippedRule
 from policycheck.lint.rule import Rule
 from policycheck.lint.rulebook import Rulebook
@@ -64,14 +73,16 @@ def test_what_is_written_is_read_again():
         [finding(), finding(line=9), finding(mark="b", message="héh \u202e \ud800")], lambda n: n
     )
     assert {one.fingerprint[0]: one.times for one in made} == {"a": 2, "b": 1}
-    assert dump(made).isascii()
-    assert set(parse(dump(made).encode(), "b")) == set(made)
+    text = dump(Baseline(made, ("b", "a", "b")))
+    assert text.isascii()
+    back = parse(text.encode(), "b")
+    assert (set(back.entries), back.paths) == (set(made), ("a", "b"))
 
 
 def test_the_text_is_sorted_and_one_line_an_entry():
     made = [entry("EX102", "b"), entry("EX101", "c", 3), entry("EX101", "a")]
-    text = dump(made)
-    assert text == dump(reversed(made))
+    text = dump(Baseline(tuple(made)))
+    assert text == dump(Baseline(tuple(reversed(made))))
     lines = [json.loads(line.rstrip(",")) for line in text.splitlines() if '"rule"' in line]
     assert [(one["rule"], one["fingerprint"][0], one.get("count")) for one in lines] == [
         ("EX101", "a", None),
@@ -79,7 +90,8 @@ def test_the_text_is_sorted_and_one_line_an_entry():
         ("EX102", "b", None),
     ]
     assert not any("line" in one or "column" in one for one in lines)
-    assert dump([]) == '{\n  "policycheck": "baseline",\n  "version": 1,\n  "entries": []\n}\n'
+    empty = '{\n  "policycheck": "baseline",\n  "version": 1,\n  "paths": ["."],\n  "entries": []\n}\n'
+    assert dump(Baseline(())) == empty
 
 
 WHOLE = {"policycheck": "baseline", "version": 1, "entries": []}
@@ -100,6 +112,8 @@ ONE = {"rule": "EX101", "fingerprint": "a" * 32}
         ({**WHOLE, "version": 2}, "a baseline of version 2; this policycheck reads 1"),
         ({"policycheck": "baseline"}, "a baseline of version None"),
         ({**WHOLE, "entries": {}}, "'entries' is missing or no list"),
+        ({**WHOLE, "paths": "."}, "'paths' is no list of paths"),
+        ({**WHOLE, "paths": [1]}, "'paths' is no list of paths"),
         ({**WHOLE, "entries": [1]}, "entries[0] is no map"),
         ({**WHOLE, "entries": [{**ONE, "line": 3}]}, "entries[0]: unknown key 'line'; known are rule,"),
         ({**WHOLE, "entries": [{"rule": "EX101"}]}, "a fingerprint of 32 hexadecimal digits"),
@@ -232,7 +246,7 @@ def test_a_baseline_never_grows_and_loses_nothing_that_is_found(before, now):
         assert sum(one.fingerprint[0] == mark for one in found.new) == max(0, new - old)
     assert found.gone == sum(max(0, before.count(m) - now.count(m)) for m in "abc")
     again = held(result(*found.known), *found.left)
-    assert (again.new, again.gone, dump(again.left)) == ((), 0, dump(found.left))
+    assert (again.new, again.gone, set(again.left)) == ((), 0, set(found.left))
 
 
 def test_entries_of_one_fingerprint_are_put_together():
