@@ -27,6 +27,7 @@ from policycheck.certify.verdict import (
 from policycheck.model.amount import show
 
 _TRIED = 30  # attacks that are looked at for a shorter story
+_CYCLES = 500  # that these may take together
 
 
 class Trial:
@@ -166,10 +167,16 @@ class Trial:
         return self.siege.breaks(scenario, story) or self.siege.late(scenario, story)
 
     def _fewest(self, scenario: Scenario) -> Scenario:
-        """Of the attacks that break it, one in which few workloads hold anything: a small story comes of it."""
-        best, least = scenario, len(self.arena.play(scenario).holding)
+        """Of the attacks that break it, one in which few workloads hold anything: a small story comes of it. They
+        are looked at for so many cycles at most.
+        """
+        story = self.arena.play(scenario)
+        best, least, cycles = scenario, len(story.holding), 0
         for other in islice(self.siege.directed(), _TRIED):
+            if cycles > _CYCLES:
+                break
             story = self.arena.play(other)
+            cycles += story.cycles
             if len(story.holding) < least and self._broken(other, story):
                 best, least = other, len(story.holding)
         return best

@@ -197,12 +197,13 @@ class Siege:
     def _most(self, asks: Sequence[Ask]) -> list[Ask]:
         """As many of the asks, from the first on, as run within the guarantee when nobody else is there."""
         low, high = 0, len(asks)
+        middle = high  # that all of them run is what is to be expected
         while low < high:
-            middle = (low + high + 1) // 2
             if self.runs_alone(asks[:middle]):
                 low = middle
             else:
                 high = middle - 1
+            middle = (low + high + 1) // 2
         return list(asks[:low])
 
     def breaks(self, scenario: Scenario, story: Story) -> str:
