@@ -115,7 +115,7 @@ class ControlPlane:
             f"--service-account-key-file={self.accounts}",
             f"--service-account-signing-key-file={self.accounts}",
             "--service-account-issuer=https://kubernetes.default.svc",
-            "--service-cluster-ip-range=10.96.0.0/24",
+            "--service-cluster-ip-range=127.96.0.0/16",
             "--authorization-mode=RBAC",
             "--disable-admission-plugins=ServiceAccount",
             f"--audit-policy-file={self.folder / 'audit.yaml'}",
