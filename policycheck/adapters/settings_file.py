@@ -13,7 +13,7 @@ from typing import Any
 from policycheck.adapters import settings_merge
 from policycheck.adapters.settings_layers import Layer, layers
 from policycheck.adapters.settings_text import SettingsError, places
-from policycheck.lint.settings import Acceptance, ClusterScope, PathOverride, Settings
+from policycheck.lint.settings import Acceptance, Admission, ClusterScope, PathOverride, Settings
 from policycheck.lint.written import Problem
 from policycheck.record import NamedTuple
 
@@ -53,8 +53,11 @@ def source(
         return Source(None, "")
     if config:
         return Source(config, "--config")
-    if environ.get(ENVIRONMENT):
-        return Source(environ[ENVIRONMENT], ENVIRONMENT)
+    named = environ.get(ENVIRONMENT)
+    if named:
+        if os.path.isdir(named) or not os.path.exists(named):  # noqa: PTH110, PTH112 - as above
+            raise SettingsError([Problem(named, 1, 1, f"{ENVIRONMENT} names it, and there is no such file")])
+        return Source(named, ENVIRONMENT)
     # Outside a repository the search looks at one folder alone; the user's own counts as well.
     found = find(paths) or find()
     return Source(found, "found" if found else "")
@@ -133,8 +136,15 @@ def of_values(plain: Mapping[str, Any]) -> Settings:
     values["clusters"] = tuple(_cluster(one) for one in plain.get("clusters", ()))
     values["phase"] = plain.get("phase") or ""
     asked = _tuples(plain.get("suppressions", {}))
+    values["webhook"] = _admission(plain.get("webhook", {}))
     values["suppressions"] = Acceptance(**{**asked, "max_days": asked.get("max_days") or 0})
     return Settings(**{**values, "target": _targets(plain.get("target", {}))})
+
+
+def _admission(plain: Mapping[str, Any]) -> Admission:
+    who = _tuples(plain.get("override", {}))
+    said = {name: value for name, value in _tuples(plain).items() if name != "override"}
+    return Admission(**said, **who)
 
 
 def _tuples(plain: Mapping[str, Any]) -> dict[str, Any]:

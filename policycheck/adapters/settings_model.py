@@ -61,6 +61,7 @@ Targets = Annotated[
 ]
 Asked = Literal["reason", "owner", "until"]
 Severity = Literal["error", "warning", "info"]
+Mode = Literal["default", "deny", "warn", "audit", "off"]
 Day = Annotated[str, BeforeValidator(_day, json_schema_input_type=str), AfterValidator(_is_day)]
 Pin = Annotated[str, BeforeValidator(_pin, json_schema_input_type=Annotated[str, Field(pattern=_PIN)])]
 Shape = ConfigDict(extra="forbid", alias_generator=_kebab, use_attribute_docstrings=True)
@@ -134,6 +135,42 @@ class SuppressionsModel(BaseModel):
     """How many days before an end it is said."""
 
 
+class NamespaceModel(BaseModel):
+    """What the webhook does in some namespaces."""
+
+    model_config = Shape
+    mode: Mode | None = None
+    """For all rules that `rules` does not name."""
+    rules: dict[str, Mode] = {}
+    """By rule: id, name, beginning of ids, system, or all."""
+
+
+class OverrideModel(BaseModel):
+    """Who may have the webhook admit what it refuses, with the annotation `policycheck.dev/override`."""
+
+    model_config = Shape
+    users: Words = []
+    """User names, as the API server knows them."""
+    groups: Words = []
+    """Groups, as the API server knows them."""
+
+
+class WebhookModel(BaseModel):
+    """What the admission webhook does about findings that a change adds."""
+
+    model_config = Shape
+    mode: Mode = "default"
+    """`default` refuses errors of high confidence and warns of the rest; or deny, warn, audit, off for everything."""
+    rules: dict[str, Mode] = {}
+    """By rule: id, name, beginning of ids, system, or all."""
+    namespaces: dict[str, NamespaceModel] = {}
+    """By namespace (globs); what is said here goes before what is said for all."""
+    exempt: Words = ["kube-system", "kube-node-lease", "kube-public"]
+    """Namespaces (globs) in which nothing is judged."""
+    override: OverrideModel = OverrideModel()
+    """Who may override a refusal."""
+
+
 class SettingsModel(BaseModel):
     """The settings file; keys are written as the options of the command line are (``fail-on``)."""
 
@@ -160,6 +197,8 @@ class SettingsModel(BaseModel):
     """A pin: the version of policycheck whose rules run ("0.1"), or sha256 of all rules."""
     suppressions: SuppressionsModel = SuppressionsModel()
     """What is asked of suppressions."""
+    webhook: WebhookModel = WebhookModel()
+    """What the admission webhook refuses, warns of, or only notes."""
     clusters: list[ClusterModel] = []
     """Clusters, each with its own files, hardware and versions."""
     inventory: Words = []

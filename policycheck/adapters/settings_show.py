@@ -9,7 +9,7 @@ from policycheck.adapters import settings_merge, settings_text
 from policycheck.adapters.settings_file import of_layers, of_values
 from policycheck.adapters.settings_layers import Layer
 from policycheck.adapters.settings_merge import Leaf
-from policycheck.lint.settings import Acceptance, Settings
+from policycheck.lint.settings import Acceptance, Admission, Settings
 from policycheck.record import NamedTuple
 
 DEFAULT, FILE, EXTENDS, COMMAND = "default", "file", "extends", "command line"
@@ -25,6 +25,7 @@ ORDER = (
     "preview",
     "rulebook",
     "suppressions",
+    "webhook",
     "clusters",
     "inventory",
     "context",
@@ -103,6 +104,8 @@ def _defaults(name: str, leaves: Sequence[Leaf]) -> list[Row]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Admission):
+        return {name: _plain(one) for name, one in value._asdict().items()}
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -35,6 +35,22 @@ class Acceptance(NamedTuple):
     remind_days: int = 14  # before an end it is said
 
 
+class Admission(NamedTuple):
+    """What the admission webhook does about findings (``webhook`` in the settings).
+
+    Modes are default (errors of high confidence are refused, the rest is warned of), deny, warn, audit and
+    off. ``rules`` are by selector, ``namespaces`` by glob, each a map with ``mode`` and ``rules`` of its own;
+    in ``exempt`` ones nothing is judged. ``users`` and ``groups`` are those who may override a refusal.
+    """
+
+    mode: str = "default"
+    rules: Mapping[str, str] = {}
+    namespaces: Mapping[str, Mapping[str, Any]] = {}
+    exempt: tuple[str, ...] = ("kube-system", "kube-node-lease", "kube-public")
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
 class ClusterScope(NamedTuple):
     """A named cluster: which files are its, what hardware it has, which versions run there."""
 
@@ -71,6 +87,7 @@ class Settings(NamedTuple):
     crds: tuple[str, ...] = ()
     baseline: str = ""
     suppressions: Acceptance = Acceptance()
+    webhook: Admission = Admission()
     rulebook: str = ""
     file: str = ""  # the settings file; "" when there is none
     extended: tuple[str, ...] = ()  # the files that it extends, farthest first
