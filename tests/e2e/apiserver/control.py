@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,6 +27,12 @@ AUDIT = {
     ],
 }
 SECONDS = 180  # to come up, on two busy cores
+
+
+def bound():
+    """What a command begins with so that it ends when the process that started it does, however that happens."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
 
 
 def free_port():
@@ -160,7 +167,7 @@ class ControlPlane:
     def _run(self, name, *args):
         log = (self.folder / f"{name}.log").open("ab")
         self.running[name] = subprocess.Popen(
-            [self.programs / name, *args],
+            [*bound(), self.programs / name, *args],
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ import yaml
 
 from policycheck.adapters.install import PLAIN_PORT, PORT
 from tests.e2e.apiserver.balancer import Balancer
-from tests.e2e.apiserver.control import free_port
+from tests.e2e.apiserver.control import bound, free_port
 
 
 class Replica:
@@ -56,7 +56,7 @@ class Replica:
         log = self.log.open("ab")
         environ = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "policycheck", *self.arguments()],
+            [*bound(), sys.executable, "-m", "policycheck", *self.arguments()],
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
