@@ -1,7 +1,6 @@
 """What serves in a scope: replicas that run all the time, with what a rollout adds to them.
 
-Sources: Kubernetes documentation "Deployments" (maxSurge: a quarter of the replicas, rounded up, where
-nothing is written; a Recreate adds none), "Horizontal Pod Autoscaling" (minReplicas, 1 where nothing is
+Sources: Kubernetes documentation "Horizontal Pod Autoscaling" (minReplicas, 1 where nothing is
 written); LeaderWorkerSet "rolling update" (maxSurge, 0); KubeRay "RayService upgrade" (a whole new cluster
 beside the old one unless the strategy is None). StatefulSets replace their pods in place.
 """
@@ -18,12 +17,13 @@ from policycheck.model.origin import ObjectKey
 from policycheck.model.workload import Workload
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.systems.kueue.arena.platform import inference_services
+from policycheck.systems.kueue.arena.rollout import part, surge_of
 from policycheck.systems.kueue.model import KueueObjects, KueueWorkload
 
 _APART = frozenset({"Deployment", "LeaderWorkerSet"})  # replicas are workloads of their own
 _KINDS = (*sorted(_APART), "RayService", "StatefulSet")
-_PLATFORMS = ("InferenceService", "LLMInferenceService", "InferenceGraph", "SeldonDeployment", "NIMService")
-_WHOLE = 100
+_PLATFORMS = ("LLMInferenceService", "InferenceGraph", "SeldonDeployment", "NIMService")
 
 
 def services(cluster: Cluster, objects: KueueObjects) -> list[Service]:
@@ -41,13 +41,13 @@ def services(cluster: Cluster, objects: KueueObjects) -> list[Service]:
         if workload.nature != "service" or key.kind not in _KINDS or not _asks(workload):
             continue
         found.append(_service(cluster, objects, workload, made.get(key), least.get(key)))
-    return found
+    return sorted([*found, *inference_services(cluster, objects).services], key=lambda one: one.name)
 
 
-def uncovered(cluster: Cluster) -> list[str]:
-    """Kinds that make pods which serve, in a way that is not read."""
+def uncovered(cluster: Cluster, objects: KueueObjects) -> list[str]:
+    """Kinds that make pods which serve, in a way that is not read, and services of which the pods can not be told."""
     seen = {kind for (_, kind), keys in cluster.index.kinds.items() if kind in _PLATFORMS and keys}
-    return sorted(seen)
+    return sorted({*seen, *inference_services(cluster, objects).unread})
 
 
 def _asks(workload: Workload) -> bool:
@@ -91,25 +91,13 @@ def _at(value: object, *names: str) -> Mapping[str, Any]:
 def _surge(kind: str, spec: Mapping[str, Any], pods: int, copies: int) -> int:
     """Pods beside the old ones while a new version is rolled out."""
     if kind == "Deployment":
-        strategy = _at(spec, "strategy")
-        if strategy.get("type") == "Recreate":
-            return 0
-        return _part(_at(strategy, "rollingUpdate").get("maxSurge", "25%"), pods)
+        return surge_of(_at(spec, "strategy"), pods)
     if kind == "LeaderWorkerSet":
         more = _at(spec, "rolloutStrategy", "rollingUpdateConfiguration").get("maxSurge", 0)
-        return _part(more, copies) * (pods // copies)
+        return part(more, copies) * (pods // copies)
     if kind == "RayService":
         return 0 if _at(spec, "upgradeStrategy").get("type") == "None" else pods
     return 0
-
-
-def _part(written: object, replicas: int) -> int:
-    """A number, or a percentage of ``replicas`` rounded up."""
-    text = str(written).strip()
-    digits = text.removesuffix("%")
-    if not digits.isdigit():
-        return 0
-    return -(-replicas * int(digits) // _WHOLE) if text.endswith("%") else int(digits)
 
 
 def _autoscaled(cluster: Cluster) -> dict[ObjectKey, int]:

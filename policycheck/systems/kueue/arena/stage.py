@@ -223,12 +223,12 @@ class KueueArena:
         return ground.provisioning(self.opening.objects)
 
     def services(self) -> list[Service]:
-        """Deployments, StatefulSets, LeaderWorkerSets and RayServices that ask for accelerators."""
+        """Deployments, StatefulSets, LeaderWorkerSets, RayServices and InferenceServices that ask for accelerators."""
         return services(self._cluster, self.opening.objects)
 
     def uncovered(self) -> list[str]:
         """Kinds of inference platforms whose pods are not known."""
-        return uncovered(self._cluster)
+        return uncovered(self._cluster, self.opening.objects)
 
     def measured(self, slo: Slo, seed: int) -> Measured | str:
         """What ``measure`` says, where one was given."""
