@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policycheck.app.gather import Sources
-from policycheck.lint.finding import Finding, LintResult
+from policycheck.lint.finding import SEVERITIES, Finding, LintResult
+from policycheck.lint.rule import SAFETIES
 from policycheck.lint.rulebook import Rulebook
 from policycheck.record import NamedTuple
+from policycheck.source.document import Path
 from policycheck.source.edit import Change, edit, in_order
 from policycheck.source.files import STDIN
 from policycheck.source.text import TextError, decode, encode_like
@@ -136,7 +138,7 @@ class _Work:
         self._fixed: list[Finding] = []
         self._notes: list[str] = []
         self._refused: dict[Key, str] = {}
-        self._suspects: set[Key] = set()
+        self._groups: list[frozenset[Key]] = []  # under suspicion: tried apart from the others
 
     def run(self) -> None:
         """Batch after batch; what was refused is tried once more when other fixes changed things since."""
@@ -147,7 +149,7 @@ class _Work:
                 self._attempt(batch)
             elif self._refused and len(self._fixed) > kept_then:
                 kept_then = len(self._fixed)
-                self._suspects.update(self._refused)
+                self._groups = [frozenset(self._refused)]
                 self._refused.clear()
             else:
                 return
@@ -179,38 +181,41 @@ class _Work:
             for finding in self.result.findings
             if is_chosen(finding, self._options) and key_of(finding) not in self._refused
         ]
-        chosen: list[Finding] = []
-        taken: dict[tuple[str, int], list[Change]] = {}
+        # What is safe goes first, and what is worse: of two that touch, the other one may have gone by then.
+        open_.sort(key=lambda one: (SAFETIES.index(str(one.fix)), SEVERITIES.index(one.severity)))
         for finding in open_:
             bars = filter(None, (self._is_barred(change.id.file) for change in finding.changes))
             why = next(bars, "")
             if why:
                 self._refused[key_of(finding)] = f"{finding.place.file}: {why}"
-            elif key_of(finding) not in self._suspects and _is_free(finding.changes, taken):
-                chosen.append(finding)
-                for change in finding.changes:
-                    taken.setdefault((change.id.file, change.id.document), []).append(change)
-        if chosen:
-            return chosen
-        return [finding for finding in open_ if key_of(finding) not in self._refused][:1]
+        open_ = [finding for finding in open_ if key_of(finding) not in self._refused]
+        while self._groups:  # first, or what they would touch has been changed by worse ones
+            group = self._groups.pop(0)
+            chosen = _free([finding for finding in open_ if key_of(finding) in group])
+            rest = group - frozenset(map(key_of, chosen))
+            if chosen:
+                self._groups[:0] = [rest] if rest else []
+                return chosen
+        return _free(open_)
 
     def _attempt(self, batch: list[Finding]) -> None:
-        """Keeps the batch, or the part of it that nothing speaks against."""
-        while batch:
+        """Keeps the batch, or the part of it that nothing speaks against; the other part is tried later, in
+        halves when all of it is to blame.
+        """
+        while batch and self._runs < self._options.runs:
             try:
                 self._keep(batch)
             except _RefusedError as error:
-                guilty = {key_of(finding) for finding in error.blamed}
+                guilty = frozenset(map(key_of, error.blamed))
                 rest = [finding for finding in batch if key_of(finding) not in guilty]
-                if len(batch) == len(error.blamed) == 1 or not rest:
-                    for finding in error.blamed:
-                        if len(error.blamed) == 1:
-                            self._refused[key_of(finding)] = str(error)
-                    rest = batch[: len(batch) // 2]
-                self._suspects |= guilty
+                if rest:
+                    self._groups.append(guilty)
+                elif len(guilty) == 1:
+                    self._refused[next(iter(guilty))] = str(error)
+                else:
+                    half = (len(batch) + 1) // 2
+                    self._groups[:0] = [frozenset(map(key_of, part)) for part in (batch[:half], batch[half:])]
                 batch = rest
-                if self._runs >= self._options.runs:
-                    return
             else:
                 return
 
@@ -288,10 +293,23 @@ def _verify(before: LintResult, after: LintResult, batch: Sequence[Finding]) -> 
 
 def _is_near(finding: Finding, other: Finding) -> bool:
     """Whether a fix touches what another finding is about."""
-    files = {change.id.file for change in finding.changes}
-    if finding.object is None or other.object is None:
-        return other.place.file in files
-    return finding.object == other.object
+    ids = {(change.id.file, change.id.document) for change in finding.changes}
+    if other.place.file not in {file for file, _ in ids}:
+        return False
+    # Of a file with many objects those fixes that touch one alone, and not this one, are not near.
+    return len(ids) > 1 or None in (finding.object, other.object) or finding.object == other.object
+
+
+def _free(findings: Iterable[Finding]) -> list[Finding]:
+    """Those of the findings whose fixes do not touch each other, the first ones first."""
+    chosen: list[Finding] = []
+    taken: dict[tuple[str, int], list[Change]] = {}
+    for finding in findings:
+        if _is_free(finding.changes, taken):
+            chosen.append(finding)
+            for change in finding.changes:
+                taken.setdefault((change.id.file, change.id.document), []).append(change)
+    return chosen
 
 
 def _is_free(changes: Iterable[Change], taken: Mapping[tuple[str, int], list[Change]]) -> bool:
@@ -306,13 +324,16 @@ def _is_free(changes: Iterable[Change], taken: Mapping[tuple[str, int], list[Cha
 
 def _collide(one: Change, other: Change) -> bool:
     """Whether one change moves or holds what the other is about."""
-    a, b = (*one.id.prefix, *one.path), (*other.id.prefix, *other.path)
     if one.action in ("uncomment", "unrepeat") or other.action in ("uncomment", "unrepeat"):
         return False
-    for change, path, theirs in ((one, a, b), (other, b, a)):
-        # Removing an item of a list moves those behind it.
-        is_item = change.action == "remove" and bool(path) and isinstance(path[-1], int)
-        reach = path[:-1] if is_item else path
-        if theirs[: len(reach)] == reach:
-            return True
-    return False
+    reaches, others = _reaches(one), _reaches(other)
+    return any(a[: len(b)] == b or b[: len(a)] == a for a in reaches for b in others)
+
+
+def _reaches(change: Change) -> list[Path]:
+    """The places that a change is about: of a rename both, of an item that goes the list, as others move up."""
+    path = (*change.id.prefix, *change.path)
+    if change.action == "rename":
+        return [path, (*path[:-1], change.value)]
+    is_item = change.action == "remove" and bool(path) and isinstance(path[-1], int)
+    return [path[:-1] if is_item else path]

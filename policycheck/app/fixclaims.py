@@ -46,9 +46,10 @@ def tester(sources: Sources, settings: Settings) -> Test:
 
 def _said(sources: Sources, settings: Settings) -> Said | str:
     """Outcomes by scope, claim and subject; or why there are none."""
+    from policycheck.app.apart import processors
     from policycheck.app.certify import Options, chosen_claims, prepare, verdicts_of
 
-    options = Options(scenarios=SCENARIOS)
+    options = Options(scenarios=SCENARIOS, processes=processors())
     try:
         scopes, _ = prepare(sources, settings, "")
         tested = [one for one in scopes if one.cluster.inventory.known]

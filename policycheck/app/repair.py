@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from policycheck.app.gather import Sources
 from policycheck.certify.repair import ObjectEdit, Remedy, Repaired, repair
 from policycheck.certify.verdict import FAILS, Verdict
+from policycheck.report.fixes import diff
+from policycheck.source.text import decode, encode_like
 
 if TYPE_CHECKING:
     from policycheck.app.certify import Options, Prepared
@@ -27,8 +28,9 @@ def repairs(
     prepared: Prepared,
     verdicts: Sequence[Verdict],
     watch: Watch = lambda _: None,
+    texts: dict[str, Mapping[str, str]] | None = None,
 ) -> tuple[Repaired, ...]:
-    """What makes each failed verdict of a scope hold, by itself."""
+    """What makes each failed verdict of a scope hold, by itself; into ``texts`` go the files by the diff."""
     from policycheck.systems.kueue.arena.remedy import remedies
 
     found = []
@@ -41,6 +43,8 @@ def repairs(
         known = remedies(arena, prepared.promises, verdict)
         trial = _Trial(sources, settings, options, prepared, verdict)
         found.append(repair(verdict, same, known, trial.tested))
+        if texts is not None and found[-1].diff:
+            texts[found[-1].diff] = trial.texts[found[-1].diff]
     return tuple(found)
 
 
@@ -50,8 +54,9 @@ def mended(
     options: Options,
     done: Sequence[Certified],
     watch: Watch = lambda _: None,
+    texts: dict[str, Mapping[str, str]] | None = None,
 ) -> tuple[Repaired, ...]:
-    """Repairs for everything that failed in any scope, in the order of the verdicts."""
+    """Repairs for everything that failed in any scope, in the order of the verdicts; see ``repairs``."""
     from policycheck.app.certify import once, prepare
 
     if not any(v.outcome == FAILS for one in done for v in one.verdicts):
@@ -60,7 +65,7 @@ def mended(
     scopes, _ = prepare(sources, settings, options.promises)
     found: list[Repaired] = []
     for prepared, one in zip(scopes, done, strict=True):
-        found += repairs(sources, settings, options, prepared, one.verdicts, watch)
+        found += repairs(sources, settings, options, prepared, one.verdicts, watch, texts)
     return tuple(found)
 
 
@@ -72,6 +77,7 @@ class _Trial:
     ) -> None:
         self._sources, self._settings, self._options = sources, settings, options
         self._prepared, self._verdict = prepared, verdict
+        self.texts: dict[str, Mapping[str, str]] = {}  # the files of an edit, by its diff
 
     def tested(self, chosen: tuple[Remedy, ...], subject: str) -> tuple[Sequence[Verdict], str] | str:
         """The claim's verdicts after the edits, and the diff; or why the edits can not be made."""
@@ -93,7 +99,11 @@ class _Trial:
             return "the scope is not there any more"
         effort = Effort(self._options.scenarios, self._options.seed, subject)
         verdicts = find(self._verdict.claim).test(mine.arena, mine.promises, effort)
-        return verdicts, diff({name: before(name).decode() for name in edited}, edited)
+        shown = diff(
+            {name: before(name) for name in edited}, {n: encode_like(t, before(n)) for n, t in edited.items()}
+        )
+        self.texts[shown] = edited
+        return verdicts, shown
 
     def _edited(self, edits: Sequence[ObjectEdit]) -> dict[str, str] | str:
         from policycheck.source.edit import edit
@@ -108,7 +118,7 @@ class _Trial:
         for file, changes in by_file.items():
             if file in self._prepared.scope.rendered:
                 return f"{file} is rendered: change what it is rendered from"
-            done = edit(self._sources.read(file).decode(), changes)
+            done = edit(decode(self._sources.read(file)), changes)
             if done.dropped:
                 return f"{file}: {done.dropped[0].why}"
             texts[file] = done.text
@@ -123,14 +133,3 @@ class _Trial:
         path = entry.facts.written(one.path)
         action = "remove" if one.action == "remove" else "set"
         return Change(entry.origin.id, path, action, one.value)  # type: ignore[arg-type]
-
-
-def diff(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """A unified diff of files, as git and patch read it."""
-    parts: list[str] = []
-    for name in sorted(new):
-        lines = difflib.unified_diff(
-            old[name].splitlines(keepends=True), new[name].splitlines(keepends=True), f"a/{name}", f"b/{name}"
-        )
-        parts += (n if n.endswith("\n") else f"{n}\n\\ No newline at end of file\n" for n in lines)
-    return "".join(parts)

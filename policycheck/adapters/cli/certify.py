@@ -61,6 +61,11 @@ from policycheck.adapters.cli.options import finite
     "--repair", is_flag=True, help="Look for the smallest changes that mend what fails; shown as diffs."
 )
 @click.option(
+    "--write",
+    is_flag=True,
+    help="With --repair: write them, one after another, as long as nothing that held fails.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "markdown", "html"]),

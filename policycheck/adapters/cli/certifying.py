@@ -14,9 +14,11 @@ from policycheck.adapters.cli import asking, common, exitcode, issuing
 from policycheck.adapters.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from policycheck.app import Sources
     from policycheck.app.certify import Options
     from policycheck.certify.repair import Repaired
     from policycheck.certify.verdict import Verdict
+    from policycheck.lint.settings import Settings
     from policycheck.report.certify import Certified
     from policycheck.source.document import FileReport
 
@@ -30,14 +32,19 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
     gc.set_threshold(200_000, 20, 20)
     sources, settings = asking.input_of(paths, options)
     order = issuing.order(options)
+    if options["write"] and not options["repair"]:
+        raise common.usage_error("--write goes with --repair, which looks for what to write")
     if options["form"] == "html":
         _can_draw(options)
     with common.errors_of_use(), Progress(quiet=options["quiet"]) as told:
         from policycheck.app import certify as use_case
 
-        done, files = use_case.certify(sources, settings, _options(options), told)
-        mends = None
-        if options["repair"]:
+        mends: Sequence[Repaired] | None = None
+        if options["write"]:
+            done, files, mends = _written(sources, settings, options, told)
+        else:
+            done, files = use_case.certify(sources, settings, _options(options), told)
+        if options["repair"] and not options["write"]:
             from policycheck.app.repair import mended
 
             mends = mended(sources, settings, _options(options), done, told)
@@ -54,6 +61,22 @@ def run(paths: tuple[str, ...], options: Mapping[str, Any]) -> int:
         issuing.issue(order, done)
     account = asking.account(files, empty=not done, verbose=options["verbose"], quiet=options["quiet"])
     return exitcode.worst([*codes, account])
+
+
+def _written(
+    sources: Sources, settings: Settings, options: Mapping[str, Any], told: Progress
+) -> tuple[tuple[Certified, ...], tuple[FileReport, ...], tuple[Repaired, ...]]:
+    """Repairs made and written: what is certified then, the files, and all that was tried."""
+    from policycheck.adapters.cli.fixing import Bars, write
+    from policycheck.app.mending import mend
+
+    found = mend(sources, settings, _options(options), told, Bars(sources.paths))
+    write(found.old, found.new)
+    if not options["quiet"]:
+        words = "".join(f"  {'; '.join(one.words)}\n" for one in found.made)
+        where = f"wrote {', '.join(sorted(found.new))}:\n{words}" if found.new else "nothing was written\n"
+        common.say(where)
+    return found.done, found.files, (*found.made, *found.left)
 
 
 def _options(options: Mapping[str, Any]) -> Options:

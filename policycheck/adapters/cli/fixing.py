@@ -98,7 +98,7 @@ def run(asked: Asked, sources: Sources, settings: Settings, lint: Callable[[Sour
         lint,
         book,
         tester(sources, settings),
-        _Bars(sources.paths),
+        Bars(sources.paths),
     )
     if asked.diff:
         return Done(outcome.before, outcome, is_shown=True, held=held)
@@ -128,7 +128,7 @@ def _without_refused(outcome: Outcome) -> LintResult:
     return outcome.after._replace(findings=findings)
 
 
-class _Bars:
+class Bars:
     """Why a file can not be changed; links are followed inside of what was given alone."""
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -136,6 +136,7 @@ class _Bars:
         self._roots = [os.path.realpath(folder) for folder in (".", *given)]
 
     def __call__(self, file: str) -> str:
+        """Why ``file`` can not be changed; "" when it can."""
         from policycheck.app.fix import barred
 
         why = barred(file)

@@ -12,12 +12,13 @@ from minimal import FLAVOR, configuration, job, nodes, queue
 from policycheck.adapters.cli import main
 from policycheck.app import Sources
 from policycheck.app.certify import Options, chosen_claims, prepare, verdicts_of
-from policycheck.app.repair import diff, repairs
+from policycheck.app.repair import repairs
 from policycheck.certify.repair import ObjectEdit, Remedy, Repaired, candidates, repair
 from policycheck.certify.verdict import FAILS, HOLDS, PROOF, Verdict
 from policycheck.lint.settings import Settings
 from policycheck.model.origin import ObjectKey
 from policycheck.report import repair as report
+from policycheck.report.fixes import diff
 from policycheck.report.screen import Style
 from policycheck.source.tree import Listing
 
@@ -145,7 +146,7 @@ def test_edits_that_can_not_be_made_are_told():
 
 
 def test_a_diff_is_one_that_git_reads():
-    assert diff({"a.yaml": "x: 1\ny: 2"}, {"a.yaml": "x: 2\ny: 2"}) == (
+    assert diff({"a.yaml": b"x: 1\ny: 2"}, {"a.yaml": b"x: 2\ny: 2"}) == (
         "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,2 +1,2 @@\n-x: 1\n+x: 2\n y: 2\n\\ No newline at end of file\n"
     )
 

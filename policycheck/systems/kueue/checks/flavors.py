@@ -24,6 +24,7 @@ from policycheck.systems.kueue.checks.common import (
     whence,
 )
 from policycheck.systems.kueue.checks.hardware import all_shortfalls
+from policycheck.systems.kueue.checks.lowered import told_apart
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ClusterQueue, ResourceFlavor, ResourceGroup
 from policycheck.systems.kueue.state import KueueState
@@ -97,7 +98,11 @@ def flavors_overlap(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             continue
         values = {"one": one, "other": other, "how": how, "resources": join(resources)}
         because = (Related(first, _label_place(flavors[one]), f"flavor {one}"),)
-        yield Hit(second, _label_place(flavors[other]), values, because, discriminator=one)
+        pair = [(one, first, flavors[one].node_labels), (other, second, flavors[other].node_labels)]
+        nodes = [node.labels for _, _, labels in pair for node in shelf(cluster).select(labels)]
+        changes = told_apart(pair, nodes)
+        place = _label_place(flavors[other])
+        yield Hit(second, place, values, because, discriminator=one, changes=changes)
 
 
 def _label_place(flavor: ResourceFlavor) -> Path:

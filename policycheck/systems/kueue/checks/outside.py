@@ -8,10 +8,12 @@ from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.workload import PodSet, Workload
+from policycheck.source.document import Change
 from policycheck.systems.core.mend import appended, moved
 from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
+from policycheck.systems.kueue.checks.lowered import only_queue
 from policycheck.systems.kueue.checks.managed import means_queue, waiting_outside
 from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, is_exempt, queue_of
 
@@ -72,7 +74,10 @@ def _outside(cluster: Cluster, *, is_beside: bool) -> Iterator[Hit]:
     for identity, workload, amounts in _loose(cluster):
         beside = workload.nature == "service" and workload.key.namespace not in tenants
         if _template_label(workload) is None and beside == is_beside:
-            yield Hit(identity, ("kind",), {"workload": str(workload.key), "amounts": _amounts(amounts)})
+            values = {"workload": str(workload.key), "amounts": _amounts(amounts)}
+            name = only_queue(cluster, workload.key.namespace, amounts)
+            change = Change(identity, (*_labels(workload), QUEUE_LABEL), "set", name or "LOCAL-QUEUE")
+            yield Hit(identity, ("kind",), values, changes=(change,), safety="" if name else "manual")
 
 
 def outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -27,6 +27,7 @@ from policycheck.systems.kueue.checks.common import (
     near,
     state,
 )
+from policycheck.systems.kueue.checks.lowered import only_queue
 from policycheck.systems.kueue.jobs import PRIORITY_LABEL, QUEUE_LABEL, is_exempt
 from policycheck.systems.kueue.model import ClusterQueue, LocalQueue, ResourceFlavor
 
@@ -43,7 +44,7 @@ class Broken(NamedTuple):
     name: str
     meant: str  # of what it is a misspelling; "" when that is not plain
     hint: str = ""  # what else may help
-    idle: str = ""  # what nothing else refers to, and that is like it
+    idle: str = ""  # what may be meant all the same: what nothing else refers to, or alone would do
 
     @property
     def kind(self) -> str:
@@ -156,7 +157,11 @@ def _local_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
         is_written = facts.key.group == GROUP
         path: Path = ("spec", "queueName") if is_written else ("metadata", "labels", QUEUE_LABEL)
         says = f"{facts.key} waits in LocalQueue"
-        yield Broken(identity, path, says, queue, misspelt(queue, names), hint)
+        asked = facts.typed.pod_sets if isinstance(facts.typed, Workload) else ()
+        only = only_queue(
+            cluster, space, {r for pods in asked for r, amount in pods.requests.items() if amount}
+        )
+        yield Broken(identity, path, says, queue, misspelt(queue, names), hint, only)
     if unseen:
         yield _unseen(f"LocalQueue of the namespaces {join(sorted(unseen))}")
 
