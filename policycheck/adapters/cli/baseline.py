@@ -154,6 +154,8 @@ def _begin(result: LintResult, target: str, paths: Sequence[str]) -> LintResult:
     """The first baseline: everything that is found."""
     if result.errors:
         return _unwritten(result, target)
+    if all(one.state == "notChecked" for one in result.files):
+        return _noted(result, f"{target} was not written: nothing was checked")
     home = _home(target)
     entries = known_before.entries_of(result.findings, home)
     _write(target, Baseline(entries, _named(paths, home)))

@@ -251,6 +251,14 @@ def test_nothing_is_recorded_when_rules_could_not_run(old, lint, folder):
     assert not os.path.lexists(folder / B)
 
 
+@pytest.mark.parametrize("path", ["absent", "notes.yaml"])
+def test_nor_when_nothing_was_checked(old, lint, write, folder, path):
+    write({"notes.yaml": "no: manifest\n"})
+    ran = lint(path, "--write-baseline", B)
+    assert f"{B} was not written: nothing was checked" in ran.note(B)
+    assert not os.path.lexists(folder / B)
+
+
 def test_the_summary_counts_what_is_known(started, capsys):
     from policycheck.adapters.cli import main
 

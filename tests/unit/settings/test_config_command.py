@@ -169,6 +169,12 @@ def test_the_environment_counts_in_lint_too(run, repository, write, capsys, monk
     assert main(["lint", "q.yaml"]) == 2
     assert "ci.yaml:1:1: unknown key 'fail_on'" in capsys.readouterr().err
     assert main(["lint", "q.yaml", "--isolated"]) == 0
+    monkeypatch.setenv("POLICYCHECK_CONFIG", "gone.yaml")
+    assert main(["lint", "q.yaml"]) == 2
+    assert "gone.yaml:1:1: POLICYCHECK_CONFIG names it, and there is no such file" in capsys.readouterr().err
+    assert main(["lint", "q.yaml", "--config", MINE]) == 2
+    write({MINE: ""})
+    assert main(["lint", "q.yaml", "--config", MINE]) == 0
 
 
 def test_nothing_wrong_is_said_to_be_in_order(run, both):
