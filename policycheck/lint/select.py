@@ -117,6 +117,8 @@ def complaints(rulebook: Rulebook, settings: Settings) -> list[str]:
 def faults(rulebook: Rulebook, settings: Settings) -> Iterator[Fault]:
     """The same with the setting that each is about."""
     paths = [word for one in settings.per_path for word in (*one.ignore, *one.select, *one.severity)]
+    admission = settings.webhook
+    judged = [*admission.rules, *(w for one in admission.namespaces.values() for w in one.get("rules", ()))]
     for option, words in (
         ("select", settings.select),
         ("ignore", settings.ignore),
@@ -124,6 +126,7 @@ def faults(rulebook: Rulebook, settings: Settings) -> Iterator[Fault]:
         ("severity", settings.severity),
         ("params", settings.params),
         ("suppressions.never", settings.suppressions.never),
+        ("webhook", judged),
     ):
         yield from _unknown(rulebook, option, words)
     severities = [("severity", settings.severity), *(("per-path", one.severity) for one in settings.per_path)]

@@ -6,7 +6,7 @@ import pytest
 
 from policycheck import __version__
 from policycheck.lint.select import choose, complaints, covers, faults, ignored_in, params_of, severity_of
-from policycheck.lint.settings import Acceptance, PathOverride, Settings
+from policycheck.lint.settings import Acceptance, Admission, PathOverride, Settings
 
 
 @pytest.fixture
@@ -117,6 +117,12 @@ def test_ignoring_it_by_name_is_an_error(book, settings):
         ({"per_path": (PathOverride(("*",), severity={"EX9": "info"}),)}, "per-path", "EX9"),
         ({"per_path": (PathOverride(("*",), severity={"EX1": "fatal"}),)}, "per-path", "EX1"),
         ({"suppressions": Acceptance(never=("EX9",))}, "suppressions.never", "EX9"),
+        ({"webhook": Admission(rules={"EX9": "deny", "EX1": "off", "all": "warn"})}, "webhook", "EX9"),
+        (
+            {"webhook": Admission(namespaces={"a": {"rules": {"EX9": "deny"}}, "b": {"mode": "off"}})},
+            "webhook",
+            "EX9",
+        ),
         (
             {
                 "suppressions": Acceptance(require=("owner",)),
