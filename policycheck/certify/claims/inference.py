@@ -46,7 +46,7 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # 
     ]
     every = [*seen, *_promised(arena, promises)]
     blind = arena.uncovered()
-    found = [_Trial(Serving(bench, one, _beside(one, seen), every), blind).verdict() for one in every]
+    found = [_Trial(Serving(bench, one, seen, every), blind).verdict() for one in every]
     if found:
         return found
     if blind:
@@ -54,12 +54,6 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:  # 
         return [bench.verdict("", UNKNOWN, PROOF, why)]
     why = f" and nothing of class {listed(classes)}" if classes else ""
     return [bench.nothing(f"no service with accelerators is in sight{why}")]
-
-
-def _beside(one: Service, seen: Sequence[Service]) -> list[Service]:
-    """What serves beside it. A promised service that is in sight under its name is that one, at its largest."""
-    name = one.name.rpartition(": ")[2]
-    return [s for s in seen if s is one or s.queue != one.queue or s.name.rpartition("/")[2] != name]
 
 
 def _promised(arena: Arena, promises: Promises) -> Iterator[Service]:

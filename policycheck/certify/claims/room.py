@@ -18,12 +18,19 @@ from policycheck.simulate.hold import HOLDS as HELD
 from policycheck.simulate.hold import hold
 
 
+def _is_same(seen: Service, promised: Service) -> bool:
+    """Whether a promised service is in sight under its name."""
+    name = promised.name.rpartition(": ")[2]
+    return seen.queue == promised.queue and seen.name.rpartition("/")[2] == name
+
+
 class Space:
     """Room for one service."""
 
     def __init__(self, of: Serving, claim: str) -> None:
         self.of, self.claim = of, claim
-        self.bench, self.arena, self.service, self.seen = of.bench, of.arena, of.service, of.seen
+        self.bench, self.arena, self.service = of.bench, of.arena, of.service
+        self.seen = [one for one in of.seen if not _is_same(one, of.service)]
         self.company = Company(of, claim)
 
     def quota(self) -> Answer:
