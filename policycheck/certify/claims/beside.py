@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 
 from policycheck.certify.arena import SUBMIT, Ask, Load, Scenario, Service, Story
 from policycheck.certify.attack import Rival, attack, fill, mixes, plain
@@ -12,6 +13,8 @@ from policycheck.model.workload import PodSet
 
 MOST_ASKS = 64  # replicas of one story
 SERVICE = "service-"  # names of the workloads that serve
+_ODD = re.compile(r"[^a-z0-9-]+")
+_LONG = 40  # characters of a service's name in that of a workload
 
 
 class Company:
@@ -24,16 +27,13 @@ class Company:
 
     def keeps_out(self, spec: PodSet, resource: str) -> int:
         """Pods of this size that other services keep out for certain: all of whose nodes are among those of the
-        pods. A queue's services are counted as promised or as in sight, whichever is more: one may be the other.
+        pods.
         """
-        sums: dict[str, list[int]] = {}
-        for one in self.every:
-            at = 1 if one in self.seen else 0
-            held = sums.setdefault(one.queue or f"none:{one.name}", [0, 0])
-            held[at] += self._kept_out(spec, resource, one)
-        mine = self.service.queue or f"none:{self.service.name}"
-        own = self._kept_out(spec, resource, self.service)
-        return sum(max(0, max(held) - (own if queue == mine else 0)) for queue, held in sums.items())
+
+        def out(one: Service) -> int:
+            return self._kept_out(spec, resource, one)
+
+        return sum(map(out, self._rest(out)))
 
     def _kept_out(self, spec: PodSet, resource: str, one: Service) -> int:
         each = spec.requests[resource]
@@ -52,12 +52,12 @@ class Company:
         """Batch work in ``flavors`` takes nodes, and of all services, with a rollout, one finds no room that has
         room without batch work; None where it does not come to that when it is played.
         """
-        mine = self.of.asks(SERVICE)
-        for one in self._rest():
-            shape = one.shape
-            mine.append(
-                Ask(f"{SERVICE}{len(mine) + 1}", one.queue, shape, shape.priority, shape.priority_class)
-            )
+        mine = self.of.asks(f"{SERVICE}{_short(self.service)}-")
+        for number, one in enumerate(self._rest(_pods), len(mine) + 1):
+            if not one.queue:
+                continue
+            shape, name = one.shape, f"{SERVICE}{_short(one)}-{number}"
+            mine.append(Ask(name, one.queue, shape, shape.priority, shape.priority_class))
         if not self.service.queue or len(mine) > MOST_ASKS:
             return None
         unit = plain(resource, 1, {}, f"one {resource}")  # what the arithmetic takes batch work to be
@@ -89,17 +89,20 @@ class Company:
         why = story.waiting.get(waits[0].name) or story.unplaced.get(waits[0].name)
         return f"{waits[0].name} of {waits[0].queue} finds no node beside batch work: {why}"
 
-    def _rest(self) -> list[Service]:
-        """The other services in queues: of each queue those promised or those in sight, whichever are more."""
-        found: list[Service] = []
+    def _rest(self, weight: Callable[[Service], int]) -> list[Service]:
+        """The other services: of each queue those promised or those in sight, whichever weigh more, since one may be
+        the other. In its own queue without what it is itself; outside of queues each stands for itself.
+        """
+        found = [one for one in self.seen if not one.queue and one.name != self.service.name]
         for queue in dict.fromkeys(one.queue for one in self.every if one.queue):
             here = [one for one in self.every if one.queue == queue]
-            seen, told = ([o for o in here if (o in self.seen) is is_seen] for is_seen in (True, False))
+            ways: list[list[Service] | None] = [
+                [one for one in here if (one in self.seen) is is_seen] for is_seen in (True, False)
+            ]
             if queue == self.service.queue:
-                ways = [_without(some, self.service) for some in (seen, told)]
-                found += max((way for way in ways if way is not None), key=_pods, default=[])
-            else:
-                found += max((seen, told), key=_pods)
+                ways = [_without(some or (), self.service) for some in ways]
+            known = [way for way in ways if way is not None]
+            found += max(known, key=lambda some: sum(map(weight, some)), default=[])
         return found
 
     def homes(self, spec: PodSet, other: PodSet, one: Service, resource: str) -> tuple[set[int], set[int]]:
@@ -112,18 +115,33 @@ class Company:
         return (homes[0], homes[-1]) if homes else (set(), set())
 
 
+def _short(one: Service) -> str:
+    """The last part of its name, as a name of a workload may be."""
+    return _ODD.sub("-", re.split(r"[/:]", one.name)[-1].strip().lower()).strip("-")[:_LONG] or "x"
+
+
 def _serves(ask: Ask) -> bool:
     return ask.name.startswith(SERVICE)
 
 
-def _pods(some: Iterable[Service]) -> int:
-    return sum(spec.pods for one in some for spec in one.shape.pod_sets)
+def _pods(one: Service) -> int:
+    return sum(spec.pods for spec in one.shape.pod_sets)
 
 
 def _without(some: Sequence[Service], one: Service) -> list[Service] | None:
-    """The others: without the service itself, or what is like it; None where none of them is."""
-    like = [o for o in some if o.name == one.name] or [
-        o for o in some if [s.requests for s in o.shape.pod_sets] == [s.requests for s in one.shape.pod_sets]
-    ]
-    same = [o for o in like if _pods([o]) == _pods([one])] or like
-    return [o for o in some if o is not same[0]] if same else None
+    """The others: without the service itself, or what has its name or is like it; None where none of them is."""
+    requests = [spec.requests for spec in one.shape.pod_sets]
+    itself = next(
+        (
+            other
+            for is_it in (
+                lambda o: o.name == one.name,
+                lambda o: _short(o) == _short(one),
+                lambda o: [spec.requests for spec in o.shape.pod_sets] == requests,
+            )
+            for other in some
+            if is_it(other)
+        ),
+        None,
+    )
+    return None if itself is None else [other for other in some if other is not itself]

@@ -89,15 +89,16 @@ def test_a_fault_that_was_planted_is_behind_what_fails(found):
 
 
 def test_every_story_is_short_and_replays_to_the_same_end(found):
-    for verdict in failed(found["demo-bad"]):
-        told = verdict.counterexample
-        if told is None:
-            continue
-        assert 1 < len(told.timeline) <= 10, verdict.claim
-        if not told.case:
-            continue
-        answer = replay(json.loads(json.dumps(told.case)))
+    told = [(v, v.counterexample) for v in failed(found["demo-bad"]) if v.counterexample is not None]
+    assert len(told) >= 12
+    for verdict, story in told:
+        what = verdict.claim, verdict.subject
+        assert 1 < len(story.timeline) <= 10, what
+        assert len(story.drawn.lives) == story.workloads, what
+        answer = replay(json.loads(json.dumps(story.case)))
         final = answer["final"]
-        assert sorted(name.partition("/")[2] for name in final["reserved"]) == told.end["reserved"]
+        assert sorted(name.partition("/")[2] for name in final["reserved"]) == story.end["reserved"], what
         pending = {n.partition("/")[2]: r for n, r in final["pending"].items()}
-        assert {n: pending[n] for n in told.end["pending"]} == told.end["pending"], verdict.claim
+        assert {n: pending[n] for n in story.end["pending"]} == story.end["pending"], what
+        evictions = {n.partition("/")[2]: times for n, times in final["evictions"].items() if times}
+        assert {n: times for n, times in story.end["evictions"].items() if times} == evictions, what

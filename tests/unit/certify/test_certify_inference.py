@@ -195,6 +195,25 @@ def test_services_have_room_beside_each_other(row, gpus, expected):
         assert "finds no node beside batch work" in found.counterexample.timeline[-1]
 
 
+def test_a_service_in_sight_is_not_counted_beside_its_own_promise():
+    """Both say the same pods: 16 of them are promised, 12 in sight, and beside those 8 of another queue and 8 of batch
+    work fit onto five nodes."""
+    teams = (
+        TeamPromise("s", ("s",), {GPU: 16}, shapes=(shape("llm", 1, 16, "serving", 1000),)),
+        TeamPromise("t", ("t",), {GPU: 8}, shapes=(shape("search", 1, 8, "serving", 1000),)),
+    )
+    promises = Promises(teams, Protection(serving=("serving",)))
+    apart = {"cohort": "", "preemption": "{withinClusterQueue: Never}"}
+    text = TOPOLOGY + classes(serving=1000) + queue("a", 8, cohort="batch")
+    text += queue("s", 16, **apart) + queue("t", 8, **apart)
+    text += service(12, 1, surge="1", of="s", priority="serving")
+    found = verdicts(text + nodes(4), promises)
+    assert found["Deployment team-s/llm"].outcome == HOLDS
+    assert found["s: llm"].outcome == HOLDS
+    assert found["t: search"].outcome == HOLDS
+    assert verdicts(text + nodes(3), promises)["Deployment team-s/llm"].outcome == FAILS
+
+
 def test_nothing_that_serves():
     assert verdicts(BATCH + nodes(2))[""].outcome == NOT_APPLICABLE
 
