@@ -197,7 +197,7 @@ def test_services_have_room_beside_each_other(row, gpus, expected):
 
 def test_a_service_in_sight_is_not_counted_beside_its_own_promise():
     """Both say the same pods: 16 of them are promised, 12 in sight, and beside those 8 of another queue and 8 of batch
-    work fit onto five nodes."""
+    work fit onto four nodes."""
     teams = (
         TeamPromise("s", ("s",), {GPU: 16}, shapes=(shape("llm", 1, 16, "serving", 1000),)),
         TeamPromise("t", ("t",), {GPU: 8}, shapes=(shape("search", 1, 8, "serving", 1000),)),
