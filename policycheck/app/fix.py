@@ -26,10 +26,10 @@ Lint = Callable[[Sources], LintResult]
 # Why files can not be changed that hold these changes; "" when they can.
 Barred = Callable[[str], str]
 # Which claims held with the first files and fail with the second, or why none can be tested: see app.fixclaims.
-Test = Callable[[Mapping[str, bytes], Mapping[str, bytes]], "Tested"]
+Test = Callable[[Mapping[str, bytes], Mapping[str, bytes]], "Claims"]
 
 
-class Tested(NamedTuple):
+class Claims(NamedTuple):
     """What became of promises: those that are broken now, or why none could be tested."""
 
     broken: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def fix(
     options: Options,
     lint: Lint,
     rulebook: Rulebook,
-    test: Test = lambda _before, _after: Tested(),
+    test: Test = lambda _before, _after: Claims(),
     is_barred: Barred = barred,
 ) -> Outcome:
     """Everything that ``options`` allow, until nothing changes. Nothing is written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from policycheck.app.fix import Test, Tested, overlaid
+from policycheck.app.fix import Claims, Test, overlaid
 from policycheck.app.gather import Sources
 from policycheck.digest import sha256
 
@@ -29,17 +29,17 @@ def tester(sources: Sources, settings: Settings) -> Test:
             known[key] = _said(overlaid(sources, files), settings)
         return known[key]
 
-    def test(before: Files, after: Files) -> Tested:
+    def test(before: Files, after: Files) -> Claims:
         old = said(before)
         if isinstance(old, str):
-            return Tested(idle=old)
+            return Claims(idle=old)
         new = said(after)
         if isinstance(new, str):
-            return Tested(idle=new)
+            return Claims(idle=new)
         broken = [key for key, outcome in old.items() if outcome == "HOLDS" and new.get(key) == "FAILS"]
         names = [f"{claim} ({subject})" if subject else claim for _, claim, subject in broken]
         more = (f"{len(names) - _SHOWN} more",) if len(names) > _SHOWN else ()
-        return Tested((*names[:_SHOWN], *more))
+        return Claims((*names[:_SHOWN], *more))
 
     return test
 
