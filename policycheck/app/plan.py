@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from policycheck.lint.select import is_named
 from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.files import UNMATCHED, expand
@@ -45,7 +45,7 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     made = []
     for scope in plan(sources.paths, settings.clusters, sources.read, sources.tree):
         hardware = scope.inventory or inventory.files
-        own = _part(scope, sources, frozenset(hardware), settings.exclude)
+        own = _part(scope, sources, frozenset(hardware), settings)
         more = tuple(f for f in context.files if f not in own.files and f not in own.context)
         reports = _once((*own.reports, *shared))
         made.append(own._replace(inventory=hardware, context=(*own.context, *more), reports=reports))
@@ -65,9 +65,9 @@ def parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
     return tuple(made)
 
 
-def _part(scope: ScopePlan, sources: Sources, beside: frozenset[str], exclude: tuple[str, ...]) -> Part:
+def _part(scope: ScopePlan, sources: Sources, beside: frozenset[str], settings: Settings) -> Part:
     rendered = render_bundles(scope, sources.render)
-    left_out = tuple(f for f in scope.files if any(fnmatch.fnmatchcase(f, p) for p in exclude))
+    left_out = tuple(f for f in scope.files if settings.exclude and is_named(f, settings.exclude, settings))
     excluded = tuple(FileReport(f, "notChecked", None, "excluded by the settings") for f in left_out)
     files = tuple(f for f in scope.files if f not in beside and f not in left_out)
     return Part(

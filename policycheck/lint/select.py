@@ -247,7 +247,12 @@ def ignored_in(rule: Rule, file: str, settings: Settings) -> PathOverride | None
 
 def covers(override: PathOverride, file: str, settings: Settings) -> bool:
     """Whether ``override`` is about ``file``, as it was named or as seen from the settings' folder."""
-    return any(fnmatch.fnmatchcase(name, glob) for name in _names(file, settings) for glob in override.paths)
+    return is_named(file, override.paths, settings)
+
+
+def is_named(file: str, globs: tuple[str, ...], settings: Settings) -> bool:
+    """Whether one of ``globs`` is about ``file``, as it was named or as seen from the settings' folder."""
+    return any(fnmatch.fnmatchcase(name, glob) for name in _names(file, settings) for glob in globs)
 
 
 def _names(file: str, settings: Settings) -> Iterator[str]:

@@ -283,3 +283,13 @@ def test_an_inventory_that_no_cluster_uses_is_said(write, lint, queue):
     )
     assert ran.files["n.json"][0] == "checked"
     assert beyond(ran) == []
+
+
+def test_what_is_excluded_is_so_from_any_folder(write, folder, monkeypatch):
+    write({"c/a.yaml": "a: 1\n", "c/old/b.yaml": "b: 1\n", ".policycheck.yaml": "exclude: [c/old/*]\n"})
+    monkeypatch.chdir(folder / "c")
+    settings = Settings(exclude=("c/old/*",), file="../.policycheck.yaml")
+    (scope,) = gather(Sources((".",), lambda name: Path(name).read_bytes()), settings)
+    whys = {report.file: report.why for report in scope.files}
+    assert whys["old/b.yaml"] == "excluded by the settings"
+    assert whys["a.yaml"] != whys["old/b.yaml"]
