@@ -193,6 +193,9 @@ class Arena(Protocol):
     accelerators: Sequence[str]  # resources that count as accelerators, the principal one first
     notes: Sequence[str]  # what is assumed about this scope
 
+    def as_written(self) -> Arena:
+        """The same scope, in which queues that let nobody in are not opened for attacks."""
+
     def queues(self) -> Sequence[str]:
         """Queues that take workloads in any state, stopped ones included, sorted."""
 

@@ -92,6 +92,15 @@ class Bench:
         small = shrink(scenario, still, SHRINK, stays, _is_mine).scenario
         return self.told(small, breaks, name)
 
+    def shown(
+        self, scenario: Scenario, breaks: Callable[[Scenario, Story], str], name: str
+    ) -> Counterexample | None:
+        """The story as it is, if it breaks the promise; else where queues that let nobody in stay as they are."""
+        if breaks(scenario, self.arena.play(scenario)):
+            return self.told(scenario, breaks, name)
+        closed = Bench(self.claim, self.arena.as_written(), self.promises)
+        return closed.told(scenario, breaks, name) if breaks(scenario, closed.arena.play(scenario)) else None
+
     def told(self, scenario: Scenario, breaks: Callable[[Scenario, Story], str], name: str) -> Counterexample:
         """The story as it is."""
         story = self.arena.play(scenario)

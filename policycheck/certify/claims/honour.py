@@ -64,9 +64,7 @@ class Trial:
                     stuck = {*story.waiting, *story.unplaced} & {"mine-1"}
                     return headline if stuck else ""  # noqa: B023 - used before the next turn
 
-                # What lets nobody in at all is no story: those are played as if something did.
-                shown = never(scenario, self.arena.play(scenario))
-                found = self.bench.told(scenario, never, f"{NAME} {self.team.name}") if shown else None
+                found = self.bench.shown(scenario, never, f"{NAME} {self.team.name}")
                 yield self._made(FAILS, PROOF, headline, found)
 
     def cramped(self) -> Iterator[Verdict]:

@@ -102,15 +102,13 @@ def _never(bench: Bench, team: TeamPromise) -> Verdict | None:
             if not why:
                 continue
             scenario = _stream(arena, queue, shape, None, ())
-            name = f"{NAME} {team.name}"
-            shown = _starved(scenario, arena.play(scenario))
             return bench.verdict(
                 team.name,
                 FAILS,
                 PROOF,
                 f"{shape.name} is within the guarantee of {queue} and never runs, whoever else is there: {why}",
                 premise={"withinTheGuarantee": 1},
-                counterexample=bench.told(scenario, _starved, name) if shown else None,
+                counterexample=bench.shown(scenario, _starved, f"{NAME} {team.name}"),
                 derived=team.derived,
             )
     return None

@@ -195,6 +195,27 @@ def test_a_check_without_a_bound_is_unknown_and_a_known_one_counts():
     assert found.evidence["timeToHonourMs"] > 120_000
 
 
+@pytest.mark.parametrize("claim", ["guarantee-honoured", "no-starvation"])
+@pytest.mark.parametrize(
+    ("selector", "why"),
+    [
+        ("", "selects no namespace"),
+        ("{matchLabels: {team: x}}", "does not select the namespace"),
+    ],
+)
+def test_a_queue_that_lets_nobody_in_is_a_story_too(claim, selector, why):
+    """The queue stays as it is written in the case, so that the job waits there as well."""
+    promises = Promises((team("a", 8, shapes=(shape("train", 1),)),))
+    text = (
+        with_a(namespaceSelector=selector) if selector else with_a().replace("  namespaceSelector: {}", "", 1)
+    )
+    found = verdicts(claim, text, promises)["a"]
+    assert found.outcome == FAILS
+    assert why in found.headline
+    assert found.counterexample.workloads == 1
+    assert found.counterexample.end["pending"]
+
+
 def test_multikueue_managers_are_not_certified_here():
     text = CHECKED.replace("example.com/approval", "kueue.x-k8s.io/multikueue")
     assert outcome("guarantee-honoured", text) == NOT_APPLICABLE

@@ -23,11 +23,15 @@ class Entrance(NamedTuple):
 
 
 def entrances(
-    objects: KueueObjects, labels: Mapping[str, Mapping[str, str]]
+    objects: KueueObjects, labels: Mapping[str, Mapping[str, str]], *, as_written: bool = False
 ) -> tuple[KueueObjects, dict[str, Entrance]]:
-    """The objects with every ClusterQueue reachable, and how. What is in sight is used where it serves."""
+    """The objects with every ClusterQueue reachable, and how. What is in sight is used where it serves.
+
+    ``as_written``: and where it lets nobody in, so that one sees workloads wait there.
+    """
     found: dict[str, Entrance] = {}
     shut: dict[str, list[str]] = {}
+    places: dict[str, tuple[str, str]] = {}
     for (namespace, name), local in sorted(objects.local_queues.items()):
         queue = objects.cluster_queues.get(local.cluster_queue)
         if queue is None or queue.name in found:
@@ -37,6 +41,12 @@ def entrances(
             found[queue.name] = Entrance(namespace, name, made=False)
         else:
             shut.setdefault(queue.name, []).append(why)
+            places.setdefault(queue.name, (namespace, name))
+    for name, (namespace, local_name) in places.items() if as_written else ():
+        if name not in found:
+            found[name] = Entrance(
+                namespace, local_name, made=False, shut="; ".join(filter(None, shut[name]))
+            )
     queues, locals_ = dict(objects.cluster_queues), dict(objects.local_queues)
     for name, queue in queues.items():
         if name not in found:

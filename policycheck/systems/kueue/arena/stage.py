@@ -48,10 +48,17 @@ from policycheck.systems.kueue.state import KueueState, quotas
 
 
 class KueueArena:
-    """Implements certify.arena.Arena. ``check_delays`` bound admission checks, in ms by name."""
+    """Implements certify.arena.Arena. ``check_delays`` bound admission checks, in ms by name; ``as_written``: queues
+    that let nobody in are not opened for attacks.
+    """
 
     def __init__(
-        self, cluster: Cluster, opening: Opening, check_delays: Mapping[str, int] | None = None
+        self,
+        cluster: Cluster,
+        opening: Opening,
+        check_delays: Mapping[str, int] | None = None,
+        *,
+        as_written: bool = False,
     ) -> None:
         state = cluster.systems["kueue"]
         assert isinstance(state, KueueState)  # noqa: S101 - an opening was made of it
@@ -68,7 +75,7 @@ class KueueArena:
         )
         self._state, self._delays = state, dict(check_delays or {})
         self._ambiguous = cluster.ambiguous
-        objects, self._doors = entrances(opening.objects, opening.namespaces)
+        objects, self._doors = entrances(opening.objects, opening.namespaces, as_written=as_written)
         # That admission may stand still is told by ``timing``; in stories all pods are ready at once.
         waits = objects.configuration.wait_for_pods_ready._replace(block_admission=False)
         objects = objects._replace(configuration=objects.configuration._replace(wait_for_pods_ready=waits))
@@ -98,6 +105,12 @@ class KueueArena:
 
         if self._opening.nodes is not None and self.opening.untold:
             yield f"nothing says how much {', '.join(sorted(self.opening.untold))} nodes have: it is taken to be enough"
+
+    def as_written(self) -> KueueArena:
+        """The same scope, in which queues that let nobody in stay as they are."""
+        made = KueueArena(self._cluster, self.opening, self._delays, as_written=True)
+        made.scope, made.notes = self.scope, self.notes
+        return made
 
     # -- what there is --------------------------------------------------------------------------
 
