@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, get_args
 
 from policycheck.app.hardware import classes
 from policycheck.app.reach import MANY, WHOLE, WITHOUT_WORK, WORK_AND_WHOLE, Aspect, aspect, is_work
 from policycheck.lint import runner
 from policycheck.lint.cel import Runtime
-from policycheck.lint.evaluate import Outcome, RawHit
-from policycheck.lint.finding import SEVERITIES, Place
+from policycheck.lint.evaluate import Outcome, RawHit, Setting, applies, run_check, run_expression
+from policycheck.lint.finding import SEVERITIES, Place, RuleError
 from policycheck.lint.place import dotted
-from policycheck.lint.select import choose
-from policycheck.lint.subject import kind_of
+from policycheck.lint.rule import ANY
+from policycheck.lint.select import choose, params_of
+from policycheck.lint.subject import kind_of, occurs
 from policycheck.lint.suppression import apply
 from policycheck.model.capacity import HOSTNAME
 from policycheck.model.cluster import Cluster, Entry, GroupKind, Index, replace
@@ -38,8 +39,8 @@ from policycheck.systems.kueue.state import KueueState
 
 if TYPE_CHECKING:
     from policycheck.app.world import Picture, World
-    from policycheck.lint.finding import Finding, RuleError, Suppressed
-    from policycheck.lint.rule import Rule, Systems
+    from policycheck.lint.finding import Finding, Suppressed
+    from policycheck.lint.rule import Check, Rule, Systems
     from policycheck.lint.rulebook import Rulebook
     from policycheck.lint.settings import Settings, Target
     from policycheck.lint.suppression import Suppression
@@ -86,17 +87,27 @@ class _Sides(NamedTuple):
     after: Cluster
     scene: focus.Scene | None
     left_out: int = 0
-    samples: tuple[str, ...] = ()  # digests of waiting workloads that were put in
+
+
+class _Bound(NamedTuple):
+    """A rule that can run on this world, with what it runs with. ``check`` is None for an expression."""
+
+    rule: Rule
+    check: Check | None
+    params: Mapping[str, object]
+
+
+Rules = tuple[_Bound, ...]
 
 
 class _Groups(NamedTuple):
     """The chosen rules, by how they have to be asked again."""
 
-    own: tuple[Rule, ...]  # about each object alone
-    near: tuple[Rule, ...]  # about trees
-    whole: tuple[Rule, ...]
-    work_near: tuple[Rule, ...]  # of those that look at workloads
-    work_far: tuple[Rule, ...]
+    own: Rules  # about each object alone
+    near: Rules  # about trees
+    whole: Rules
+    work_near: Rules  # of those that look at workloads
+    work_far: Rules
     texts: tuple[Rule, ...]  # what reading notices
 
 
@@ -126,7 +137,9 @@ class Judge:
         self.rulebook = rulebook
         self.settings = settings
         self.targets = targets
-        self._groups = _grouped(choose(rulebook, settings).rules)
+        self._failed: list[RuleError] = []  # rules that can not run at all
+        chosen = choose(rulebook, settings).rules
+        self.groups = _grouped(tuple(self._bound(chosen, systems)), chosen)
         self._job = runner.Job(
             clusters=(),
             rulebook=rulebook,
@@ -188,7 +201,7 @@ class Judge:
         late: Callable[[], bool],
         rules: frozenset[str] | None,
     ) -> Judgement:
-        run = _Run(self, change, generation, late, rules)
+        run = _Run(self, change, generation, late, rules, today)
         sides = run.sides(cluster)
         found = _judged(self, change, sides, run.pairs(sides), today)
         return found._replace(errors=tuple(dict.fromkeys((*run.errors, *found.errors))))
@@ -223,16 +236,52 @@ class Judge:
             known = self._spaces[kind] = (keys, {space: tuple(held) for space, held in by.items()})
         return [key for space in spaces for key in known[1].get(space, ())]
 
-    def look(self, cluster: Cluster, rules: tuple[Rule, ...], late: Callable[[], bool]) -> Outcome:
+    def _bound(self, rules: tuple[Rule, ...], systems: Systems) -> Iterable[_Bound]:
+        """The rules that are about the versions that run here. Nodes are no configuration: what is odd about
+        them is there before and after.
+        """
+        for rule in rules:
+            target = self.targets.get(rule.system)
+            if (
+                rule.troubles
+                or rule.subject == "node"
+                or not (target is None or applies(rule, target.version))
+            ):
+                continue
+            try:
+                check = systems.check(rule.check) if rule.check else None
+            except LookupError as error:
+                self._failed.append(RuleError(rule.id, str(error.args[0]), self.world.scope))
+            else:
+                yield _Bound(rule, check, params_of(rule, self.settings))
+
+    def look(self, cluster: Cluster, rules: Rules, late: Callable[[], bool], today: str) -> Outcome:
         """Raw hits of rules on a cluster. Raises TooLateError."""
         made = Outcome([], [], [])
-        for at in range(0, len(rules), _AT_ONCE):
-            if late():
+        for at, (rule, check, params) in enumerate(rules):
+            if at % _AT_ONCE == 0 and late():
                 raise TooLateError
-            found = runner.look(cluster, rules[at : at + _AT_ONCE], self._job, self._runtime)
-            made.hits.extend(found.hits)
-            made.errors.extend(found.errors)
+            if rule.subject != ANY and not occurs(cluster, rule.subject, rule.system):
+                continue
+            if ("inventory" in rule.needs and not cluster.inventory.known) or "context" in rule.needs:
+                continue
+            with_day = {**params, "today": today} if params.get("today") == "" else params
+            setting = Setting(cluster, with_day, self.targets)
+            if check is None:
+                run_expression(rule, self._runtime, setting, {}, made)
+            else:
+                run_check(rule, check, setting, made)
         return made
+
+    def notice(self, cluster: Cluster, key: ObjectKey) -> list[RawHit]:
+        """What reading noticed in one object."""
+        ids = cluster.index.ids(key)
+        if not any(cluster.entries[i].facts.troubles for i in ids):
+            return []
+        kinds = {key[:2]: {key: ids}}
+        alone = Index({i: cluster.entries[i] for i in ids}, kinds)
+        one = Cluster(cluster.scope, alone, cluster.linkers, cluster.systems, cluster.inventory)
+        return runner.look(one, self.groups.texts, self._job, self._runtime).hits
 
     def remember(self, key: object, make: Callable[[], tuple[RawHit, ...]]) -> tuple[RawHit, ...]:
         """What ``make`` gives, kept for the next that asks under this key."""
@@ -249,16 +298,18 @@ class Judge:
         return runner.stamped([(cluster, hit) for hit in hits], self._job, self._runtime)
 
 
-def _grouped(rules: tuple[Rule, ...]) -> _Groups:
-    own = tuple(r for r in rules if r.expression and "/" in r.subject)
-    texts = tuple(r for r in rules if r.troubles)
-    # Nodes are no configuration: what is odd about them is there before and after.
-    others = tuple(r for r in rules if r not in own and r not in texts and r.subject != "node")
-    whole = tuple(r for r in others if r.check in WHOLE)
-    near = tuple(r for r in others if r.check not in WHOLE)
-    far = tuple(r for r in others if r.check in WORK_AND_WHOLE)
-    works = tuple(r for r in others if r.check not in WITHOUT_WORK and r.check not in WORK_AND_WHOLE)
-    return _Groups(own, near, whole, works, far, texts)
+def _grouped(bound: Rules, chosen: tuple[Rule, ...]) -> _Groups:
+    own = tuple(b for b in bound if b.check is None and "/" in b.rule.subject)
+    others = tuple(b for b in bound if b not in own)
+    far = tuple(b for b in others if b.rule.check in WORK_AND_WHOLE)
+    return _Groups(
+        own=own,
+        near=tuple(b for b in others if b.rule.check not in WHOLE),
+        whole=tuple(b for b in others if b.rule.check in WHOLE),
+        work_near=tuple(b for b in others if b.rule.check not in WITHOUT_WORK and b not in far),
+        work_far=far,
+        texts=tuple(rule for rule in chosen if rule.troubles),
+    )
 
 
 class _Pair(NamedTuple):
@@ -278,9 +329,12 @@ class _Run:
         generation: object,
         late: Callable[[], bool],
         rules: frozenset[str] | None,
+        today: str,
     ) -> None:
         self.judge = judge
         self.rules = rules
+        self.today = today
+        self.samples: tuple[str, ...] = ()
         self.change = change
         self.generation = generation
         self.late = late
@@ -318,13 +372,12 @@ class _Run:
         if not entries:
             return made._replace(left_out=left)
         more = {entry.origin.id: entry for entry in entries}
-        digests = tuple(sorted(entry.origin.digest for entry in entries))
+        self.samples = tuple(sorted(entry.origin.digest for entry in entries))
         return _Sides(
             replace(before, more, before.inventory),
             replace(after, more, after.inventory),
             scene,
             left,
-            digests,
         )
 
     def _with(self, cluster: Cluster, facts: Facts | None) -> Cluster:
@@ -347,51 +400,54 @@ class _Run:
 
     def pairs(self, sides: _Sides) -> list[_Pair]:
         """Everything that rules find on both sides, as far as the change can reach."""
-        groups = self.judge._groups  # noqa: SLF001 - one thing in two classes
+        groups = self.judge.groups
+        key = self.change.facts.key
+        read = _Pair(*(tuple(self.judge.notice(cluster, key)) for cluster in sides[:2]))
         if sides.scene is None:
-            every = (*groups.own, *groups.near, *groups.whole, *groups.texts)
-            return [self._both(sides.before, sides.after, every, "everything", ())]
+            every = (*groups.own, *groups.near, *groups.whole)
+            return [read, self._both(sides.before, sides.after, every, "everything")]
         near = self._narrow(sides, wide=False)
-        kind = (self.change.facts.key.group, self.change.facts.key.kind)
-        own = tuple(r for r in groups.own if kind_of(r.subject) == kind)
-        # What was there before an object came does not depend on how it is called.
-        where = sides.scene if self.change.old else (sides.scene.trees, sides.scene.spaces)
+        own = tuple(b for b in groups.own if kind_of(b.rule.subject) == key[:2])
         if self.is_work:
-            found = [self._both(*near, (*own, *groups.work_near, *groups.texts), "work", where)]
             far = self._narrow(sides, wide=False, narrow_state=False)
-            return [*found, self._both(*far, groups.work_far, "far", where)]
-        found = [self._both(*near, (*own, *groups.texts), "own", (where, sides.samples))]
-        key = (sides.scene.trees, sides.scene.flavors, sides.scene.spaces, sides.samples)
+            work = self._both(*near, (*own, *groups.work_near), "work")
+            return [read, work, self._both(*far, groups.work_far, "far")]
         wide = self._narrow(sides, wide=True)
-        found.append(self._both(*wide, groups.near, "trees", key))
+        found = [read, self._both(*near, own, "own"), self._both(*wide, groups.near, "trees")]
         asked = self._whole(groups.whole)
-        if asked:
-            ids = tuple(rule.id for rule in asked)
-            found.append(self._both(sides.before, sides.after, asked, ("whole", ids), sides.samples))
-        return found
+        return [*found, self._both(sides.before, sides.after, asked, "whole")] if asked else found
 
-    def _whole(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    def _whole(self, rules: Rules) -> Rules:
         """The rules about all trees for which something changed."""
         old, new = self.change.old, self.change.new
         differs = {which: aspect(old, which) != aspect(new, which) for which in get_args(Aspect)}
-        return tuple(rule for rule in rules if differs[WHOLE[rule.check]])
+        return tuple(b for b in rules if differs[WHOLE[b.rule.check]])
 
-    def _both(
-        self, before: Cluster, after: Cluster, rules: tuple[Rule, ...], what: object, where: object
-    ) -> _Pair:
+    def _both(self, before: Cluster, after: Cluster, rules: Rules, what: str) -> _Pair:
         if self.rules is not None:
-            rules = tuple(rule for rule in rules if rule.id in self.rules)
-        outcome = self.judge.look(after, rules, self.late)
+            rules = tuple(b for b in rules if b.rule.id in self.rules)
+        outcome = self.judge.look(after, rules, self.late, self.today)
         self.errors.extend(outcome.errors)
+        found = tuple(outcome.hits)
+        return _Pair(self._earlier(before, after, rules, what, found), found)
 
-        def earlier() -> tuple[RawHit, ...]:
-            return tuple(self.judge.look(before, rules, self.late).hits)
+    def _earlier(
+        self, before: Cluster, after: Cluster, rules: Rules, what: str, found: tuple[RawHit, ...]
+    ) -> tuple[RawHit, ...]:
+        """What rules that found something found before. An object that was not there had nothing."""
+        key = self.change.facts.key if self.change.old is None else None
+        asked = {hit.rule.id for hit in found if after.entries[hit.hit.id].facts.key != key}
+        made: list[RawHit] = []
+        for bound in (b for b in rules if b.rule.id in asked):
+            if self.from_known and what == "whole":
+                known = (self.generation, bound.rule.id, self.samples, self.today)
+                made.extend(self.judge.remember(known, partial(self._hits, before, bound)))
+            else:
+                made.extend(self._hits(before, bound))
+        return tuple(made)
 
-        if not self.from_known:
-            return _Pair(earlier(), tuple(outcome.hits))
-        kind = "" if what == "trees" or isinstance(what, tuple) else self.change.facts.key.kind
-        key = (self.generation, what, where, kind, self.rules)
-        return _Pair(self.judge.remember(key, earlier), tuple(outcome.hits))
+    def _hits(self, cluster: Cluster, bound: _Bound) -> tuple[RawHit, ...]:
+        return tuple(self.judge.look(cluster, (bound,), self.late, self.today).hits)
 
     def _narrow(self, sides: _Sides, *, wide: bool, narrow_state: bool = True) -> tuple[Cluster, Cluster]:
         scene = sides.scene

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from policycheck.lint.rulebook import Rulebook
     from policycheck.lint.settings import Settings
     from policycheck.model.cluster import Cluster, Entry
+    from policycheck.model.facts import Facts
     from policycheck.systems.kueue.model import KueueObjects
 
 INVENTORY = "inventory:"  # before the name of a file that holds nothing but hardware
@@ -43,7 +44,7 @@ def subjects(cluster: Cluster) -> dict[str, str]:
     known = tables()
     found: dict[str, list[str]] = {}
     for entry in cluster.entries.values():
-        if _is_subject(entry):
+        if is_subject(entry.facts):
             facts = entry.facts
             sha = normal.digest_of(facts, known.get((facts.key.group, facts.key.kind)))
             found.setdefault(normal.name_of(facts), []).append(sha)
@@ -57,7 +58,7 @@ def owners(cluster: Cluster) -> dict[str, str]:
     """Who answers for each object, by its full name, where it says so; of several contents the first that does."""
     found: dict[str, str] = {}
     for entry in cluster.entries.values():
-        meta = entry.facts.value.get("metadata") if _is_subject(entry) else None
+        meta = entry.facts.value.get("metadata") if is_subject(entry.facts) else None
         if not isinstance(meta, Mapping):
             continue
         for held in (meta.get("annotations"), meta.get("labels")):
@@ -67,8 +68,8 @@ def owners(cluster: Cluster) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _is_subject(entry: Entry) -> bool:
-    facts = entry.facts
+def is_subject(facts: Facts) -> bool:
+    """Whether a verdict may depend on an object that is no hardware."""
     if isinstance(facts.typed, Workload):
         return not facts.typed.node
     return facts.system == "kueue" or (facts.system == "core" and facts.key.kind in _BESIDE)

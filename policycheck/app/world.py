@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policycheck.app.hardware import Hardware
 from policycheck.app.waiting import Place, Waiting
@@ -29,6 +29,10 @@ from policycheck.record import NamedTuple
 from policycheck.systems import registry
 from policycheck.systems.core.slices import DeviceSlice
 from policycheck.systems.kueue.model import KueueWorkload
+
+if TYPE_CHECKING:
+    from policycheck.app.gather import Sources
+    from policycheck.lint.settings import Settings, Target
 
 # What the world wants to be told of; a kind that the cluster does not serve is marked so with ``absent``.
 REQUIRED: tuple[GroupKind, ...] = (
@@ -63,6 +67,10 @@ WELCOME: tuple[GroupKind, ...] = (
 _ELSEWHERE = (Workload, KueueWorkload, Node, DeviceSlice)  # kept otherwise than as configuration
 _MOST_EDITS = 64  # beyond so many at once all is linked anew, which is then cheaper
 _NOTES = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class NoWorldError(ValueError):
+    """Files that do not tell how one cluster is; the message says why."""
 
 
 class Heard(NamedTuple):
@@ -270,6 +278,25 @@ class World:
         kind = (key.group, key.kind)
         old = self._heard.get(kind, Heard())
         self._heard[kind] = old._replace(version=version or old.version, at=max(old.at, now))
+
+
+def out_of(sources: Sources, settings: Settings) -> tuple[World, Mapping[str, Target]]:
+    """A world out of files, which is ready at once, and the versions that are assumed. Raises NoWorldError
+    when something can not be read, or when they are several clusters.
+    """
+    from policycheck.app.gather import gather
+    from policycheck.app.target import targets_of
+
+    scopes = gather(sources, settings)
+    failed = [f"{file.file}: {file.why}" for scope in scopes for file in scope.files if file.failed]
+    if failed:
+        raise NoWorldError(failed[0])
+    if len(scopes) != 1:
+        names = ", ".join(scope.name or "files" for scope in scopes)
+        raise NoWorldError(f"one cluster is served, and these are {len(scopes)}: {names}")
+    (scope,) = scopes
+    world = World(scope.name, required=(), entries=scope.entries, hardware=scope.hardware)
+    return world, targets_of(scope, (*scope.targets, *sources.targets))
 
 
 def read(value: Mapping[str, Any]) -> Facts:

@@ -42,6 +42,7 @@ COMMANDS = (
     Entry("explain", "The page of a rule, a claim or a reason."),
     Entry("rules", "The catalogue; tests and scaffolds for rules of your own."),
     Entry("config", "What the settings come to, where each comes from, and what is wrong with them."),
+    Entry("webhook", "The admission webhook, and what installs it."),
     Entry("phase", "Where a repository stands in the rollout, and what stands in the way of the next step."),
 )
 

@@ -170,6 +170,7 @@ def narrowed(state: KueueState, on: Scene, known: Leads) -> KueueState:
             flavors=Focus(objects.flavors, sorted(flavors)),
         ),
         trees=Focus(state.trees, sorted(on.trees)),
+        tree_of_cohort=Focus(state.tree_of_cohort, sorted(cohorts)),
     )
 
 
