@@ -255,6 +255,11 @@ def golden_command():
 
 
 @pytest.fixture
+def golden_run():
+    return recorded_in("run")
+
+
+@pytest.fixture
 def golden_simulate():
     return recorded_in("simulate")
 

@@ -125,20 +125,28 @@ def test_github_keeps_to_its_limits_and_says_what_is_left_out(full, make_finding
         for severity, amount in (("info", 3), ("warning", 12), ("error", 40))
         for line in range(1, amount + 1)
     )
-    rows = render("github", full._replace(findings=findings, files=(), errors=()), view).splitlines()
+    rows = render(
+        "github", full._replace(findings=findings, files=(), errors=(), before=()), view
+    ).splitlines()
     levels = [row.split(" ", 1)[0] for row in rows]
     assert levels[:-1] == ["::error"] * 10 + ["::warning"] * 10 + ["::notice"] * 3
     assert rows[-1].startswith("and 30 errors, 2 warnings more")
 
 
+def test_github_shows_what_was_there_before_behind_what_is_new(full, view):
+    rows = render("github", full, view).splitlines()
+    assert [row for row in rows if "(known before)" in row] == rows[-1:]
+    assert rows[-1].startswith("::notice ")
+
+
 def test_nothing_in_a_manifest_becomes_a_workflow_command(hostile, view):
     rows = render("github", hostile, view).split("\n")
     assert rows.pop() == ""
-    assert len(rows) == len(hostile.findings) + len(hostile.errors) + 1
+    assert len(rows) == len(hostile.findings) + len(hostile.errors) + len(hostile.before) + 1
     for row in rows:
         _, command, _ = row.split("::", 2)
         level, _, told = command.partition(" ")
-        assert level == "error"
+        assert level in {"error", "notice"}
         properties = dict(one.split("=", 1) for one in told.split(","))
         assert set(properties) <= {"file", "line", "endLine", "col", "endColumn", "title"}
         assert not {"\r", "\n", "\x1b"} & set(row)
@@ -146,7 +154,7 @@ def test_nothing_in_a_manifest_becomes_a_workflow_command(hostile, view):
 
 def test_github_remarks_on_standard_input_name_no_file(full, make_finding, view):
     one = make_finding(place=Place("<stdin>", Span(3, 1, 3, 2)))
-    row = render("github", full._replace(findings=(one,), files=(), errors=()), view)
+    row = render("github", full._replace(findings=(one,), files=(), errors=(), before=()), view)
     assert "file=" not in row
     assert "::<stdin>:3: borrowingLimit" in row
 

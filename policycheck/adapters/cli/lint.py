@@ -171,7 +171,7 @@ def run(request: Request) -> int:
         style = common.style_for(None if loose else sys.stdout, request.color, quiet=request.quiet)
         common.emit(fixed.shown(style), loose)
         sinks = tuple(sink for sink in sinks if sink.file != loose)
-    _report(result, sinks, request, settings, common.line_source(read))
+    _report(result, sinks, request, settings, read)
     if sources.kept is not None:  # when everything is said: nobody waits for it
         sources.kept.save()
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
@@ -324,17 +324,17 @@ def _report(
     sinks: Sequence[Sink],
     request: Request,
     settings: Settings,
-    lines: Callable[[str], Sequence[str]],
+    read: Callable[[str], bytes],
 ) -> None:
     from policycheck.report import render
 
     steps = _next_steps(result, settings)
 
-    view = View(lines, next_steps=steps, statistics=request.statistics)
+    view = View(common.line_source(read), next_steps=steps, statistics=request.statistics)
     if any(sink.format not in FOR_PEOPLE for sink in sinks):
         from policycheck.adapters.cli.machine import equipped
 
-        view = equipped(view, settings, is_compared=bool(request.new_from or settings.baseline))
+        view = equipped(view, settings, read, is_compared=bool(request.new_from or settings.baseline))
     for sink in sinks:
         style = common.style_for(
             None if sink.file else sys.stdout, request.color, quiet=request.quiet, verbose=request.verbose

@@ -15,9 +15,10 @@ from policycheck.report import View
 FORMATS = frozenset({"sarif", "github", "gitlab", "junit", "checkstyle", "rdjson"})
 
 
-def equipped(view: View, settings: Settings, *, is_compared: bool) -> View:
+def equipped(view: View, settings: Settings, read: Callable[[str], bytes], *, is_compared: bool) -> View:
     """``view`` with what reports for machines use."""
     from policycheck.app import rulebook
+    from policycheck.app.replaced import replacements
     from policycheck.app.words import rationale
 
     @cache
@@ -26,6 +27,7 @@ def equipped(view: View, settings: Settings, *, is_compared: bool) -> View:
 
     return view._replace(
         rule=lambda name: rules().get(name),
+        replacements=replacements(read),
         rationale=rationale(settings.rules),
         relative=relative(os.getcwd()),  # noqa: PTH109 - names are text here
         is_compared=is_compared,
