@@ -21,6 +21,23 @@ from policycheck.source.files import STDIN
 from policycheck.source.text import TextError, decode, encode_like
 
 RUNS = 100  # of lint for one request; what is not tried by then is said
+# Fields that decide who gets how much, and from whom.
+_POLICY = frozenset(
+    {
+        "nominalQuota",
+        "borrowingLimit",
+        "lendingLimit",
+        "preemption",
+        "fairSharing",
+        "admissionScope",
+        "cohort",
+        "cohortName",
+        "parent",
+        "parentName",
+        "flavorFungibility",
+        "queueingStrategy",
+    }
+)
 Key = tuple[object, ...]
 Lint = Callable[[Sources], LintResult]
 # Why files can not be changed that hold these changes; "" when they can.
@@ -226,7 +243,7 @@ class _Work:
         new = {**self._new, **self._edited(batch)}
         after = self._linted(new)
         _verify(self.result, after, batch)
-        held = [finding for finding in batch if self._rules[finding.rule].fix_claims]
+        held = [finding for finding in batch if self._is_held(finding)]
         if held:
             self._hold(held, new)
         self._new, self.result = new, after
@@ -255,12 +272,22 @@ class _Work:
         """Promises before and after. Raises _RefusedError."""
         tested = self._test(self._new, new)
         if tested.idle:
-            if not self._options.unsafe:
-                raise _RefusedError(f"claims not run: {tested.idle}", held)
+            asking = [finding for finding in held if self._rules[finding.rule].fix_claims]
+            if asking and not self._options.unsafe:
+                raise _RefusedError(f"claims not run: {tested.idle}", asking)
             self._notes.append(f"claims not run: {tested.idle}")
         if tested.broken:
             what = f"a claim that holds would fail: {', '.join(tested.broken)}"
             raise _RefusedError(what, held)
+
+    def _is_held(self, finding: Finding) -> bool:
+        """Whether promises are tested: where the rule asks for it, and where quota or policy changes all the
+        same, as when a misspelt field is renamed (which is safe without).
+        """
+        steps = {
+            step for change in finding.changes for step in (*change.path, change.value) if _is_name(step)
+        }
+        return self._rules[finding.rule].fix_claims or not _POLICY.isdisjoint(steps)
 
     # -- files and runs -------------------------------------------------------------------------
 
@@ -310,6 +337,10 @@ def _free(findings: Iterable[Finding]) -> list[Finding]:
             for change in finding.changes:
                 taken.setdefault((change.id.file, change.id.document), []).append(change)
     return chosen
+
+
+def _is_name(step: object) -> bool:
+    return isinstance(step, str)
 
 
 def _is_free(changes: Iterable[Change], taken: Mapping[tuple[str, int], list[Change]]) -> bool:

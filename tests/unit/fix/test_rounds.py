@@ -15,6 +15,7 @@ from policycheck.source.document import Change, DocumentId, FileReport, Span
 from policycheck.source.tree import Listing
 
 NOWHERE = Span(1, 1, 1, 2)
+SAFE = Options()
 
 
 def rule(identity, **more):
@@ -58,7 +59,7 @@ def result(findings, **more):
     )._replace(**more)
 
 
-def worked(texts, judge, *, test=None, options=Options(), book=BOOK):
+def worked(texts, judge, *, test=None, options=SAFE, book=BOOK):
     """What fixing comes to where ``judge`` gives the findings of the texts."""
     sources = Sources(
         tuple(texts), read=lambda name: texts[name].encode(), tree=Listing(texts), in_memory=True
@@ -228,6 +229,23 @@ def test_claims_are_run_where_the_rule_asks_for_it():
     assert calls == [({}, outcome.new)]
     worked({"q.yaml": TEXT}, limits, test=test)
     assert len(calls) == 1
+
+
+def test_claims_are_run_where_quota_or_policy_changes_whatever_the_rule():
+    def judge(held):
+        name = "cohort"
+        return (
+            [found("A1", name, [change(name, action="rename", value="cohortName")])]
+            if "\ncohort:" in held["q.yaml"]
+            else []
+        )
+
+    outcome = worked({"q.yaml": "a: 1\ncohort: x\n"}, judge, test=lambda *_: Claims(("gang-whole",)))
+    assert [one.why for one in outcome.left] == ["a claim that holds would fail: gang-whole"]
+    idle = Claims(idle="no inventory is in sight")
+    outcome = worked({"q.yaml": "a: 1\ncohort: x\n"}, judge, test=lambda *_: idle)
+    assert outcome.new == {"q.yaml": b"a: 1\ncohortName: x\n"}
+    assert outcome.notes == ("claims not run: no inventory is in sight",)
 
 
 def test_a_fix_that_breaks_a_claim_is_dropped_and_says_so():
