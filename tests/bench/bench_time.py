@@ -46,7 +46,8 @@ def preset(name: str, batch: int) -> tuple[Any, Any]:
     from policycheck.app import load
     from policycheck.app.arrivals import Offering, arrivals, load_mix, with_mix
     from policycheck.app.gather import Sources
-    from policycheck.lint.settings import Settings
+    from policycheck.app.target import ASSUMED
+    from policycheck.lint.settings import Settings, Target
     from policycheck.simulate.events import Delays
     from policycheck.systems.kueue.drive.world import world
     from policycheck.systems.kueue.opening import opening
@@ -55,7 +56,7 @@ def preset(name: str, batch: int) -> tuple[Any, Any]:
     sources = with_mix(Sources((), lambda path: Path(path).read_bytes()), mix)
     (cluster,) = load(sources, Settings())
     coming = arrivals(cluster, Offering(mix))
-    opened = opening(cluster, None)
+    opened = opening(cluster, Target("kueue", ASSUMED, assumed=True))
     return world(opened, cluster.inventory, coming.jobs, delays=Delays(batch=batch)), coming
 
 

@@ -64,7 +64,7 @@ class Cycle:
             queue = session.busy[name]
             if queue.inactive:
                 continue
-            item = self._pop(queue)
+            item = self._head(queue)
             if item is None:
                 del session.busy[name]
             else:
@@ -76,12 +76,13 @@ class Cycle:
             self._together(trees, heads)
         return self._decisions
 
-    def _pop(self, queue: Queue) -> Item | None:
+    def _head(self, queue: Queue) -> Item | None:
+        """The head. It is taken out only when it does not stay where it is."""
         ledger = self._session.ledger
         if queue.by_local and ledger is not None:
             use = {kin.local: ledger.use(kin.local) for kin in queue.kin.values()}
             return queue.pop_by_use(use)
-        return queue.pop()
+        return queue.head()
 
     def _together(self, numbers: list[int], heads: dict[int, list[tuple[Item, Queue]]]) -> None:
         """Decide on the heads of trees that share nodes, or of one tree."""
@@ -100,6 +101,7 @@ class Cycle:
             for item, queue in heads[number]:
                 why = self._refusal(item, queue)
                 if why is not None:
+                    _take_out(item, queue)
                     refused.append(why)
                     continue
                 reason = hopeless(session, item, queue)
@@ -155,6 +157,7 @@ class Cycle:
         if old is None:
             assignment, targets = nominator.nominate(item, queue, item.scan, None)
         else:
+            _take_out(item, queue)
             land, tree = self._session.land, self._session.trees[queue.tree]
             with_old = queue.holders
             queue.holders = {name: holder for name, holder in with_old.items() if holder is not old}
@@ -235,6 +238,7 @@ class Cycle:
 
     def _reserve(self, entry: Entry) -> None:
         item, queue, session = entry.item, entry.queue, self._session
+        _take_out(item, queue)
         admission = _admission(entry)
         if queue.preemptor is item:
             queue.preemptor = None
@@ -284,12 +288,21 @@ class Cycle:
         if back == PENDING_PREEMPTION:
             queue.preemptor = item
         at_once = back != MISMATCH if queue.strict else back in (FAILED, PENDING_PREEMPTION)
-        if not session.backs_off(item) and (at_once or item.scan is not None):
-            queue.push(item)
+        held, settled = session.backs_off(item), queue.is_settled(item)
+        if not settled:
+            _take_out(item, queue)
+        if not held and (at_once or item.scan is not None):
+            if not settled:
+                queue.push(item)
             session.busy[queue.name] = queue
             return
-        queue.park(item, held=session.backs_off(item))
-        if session.world.strategy.equivalence and not queue.strict and back in (NO_FIT_AT_ALL, NO_VICTIMS):
+        together = (
+            session.world.strategy.equivalence and not queue.strict and back in (NO_FIT_AT_ALL, NO_VICTIMS)
+        )
+        if held or not (settled and together):
+            _take_out(item, queue)
+            queue.park(item, held=held)
+        if together:
             queue.park_kin(item, reason or "PendingEvaluation")
 
     def _decide(
@@ -315,6 +328,11 @@ class Cycle:
         self._decisions.append(
             Decision(item.id, queue.name, outcome, reason, message, grant, item.admitted, victims, explain)
         )
+
+
+def _take_out(item: Item, queue: Queue) -> None:
+    if item.bag is not None:
+        queue.fly(item)
 
 
 def _requests(item: Item) -> dict[str, int]:

@@ -258,6 +258,10 @@ class Queue:
         if not kin.foreign:
             self.lying[kin.key] = kin
 
+    def is_settled(self, item: Item) -> bool:
+        """Whether ``item`` waits here as it would if it were put back now."""
+        return item.bag is not None and item.scan is None and item.mark == hash(item.id)
+
     def park_kin(self, item: Item, reason: str) -> None:
         """Park all active workloads alike ``item``; newcomers of the class are parked too."""
         alike = self.alike(item)
@@ -305,18 +309,18 @@ class Queue:
             if kin.held.size:
                 self.lying[key] = kin
 
-    def pop(self) -> Item | None:
-        """Take the head for a cycle, when all of one LocalQueue are alike."""
+    def head(self) -> Item | None:
+        """Who is first for a cycle, when all of one LocalQueue are alike; it stays where it is."""
         sticky = self.preemptor
         if sticky is not None and sticky.place == ACTIVE and not self.strict:
-            return self._fly(sticky)
+            return sticky
         order = self.order
         while order:
             told = order[0][1:5]
             kin = self.kin[order[0][5]]
             head = kin.active.head()
             if head is not None and head[:4] == told:
-                return self._fly(head[4])
+                return head[4]
             heapq.heappop(order)
             if kin.told == told:
                 kin.told = None
@@ -336,9 +340,10 @@ class Queue:
             rank = (use.get(kin.local, 0.0), head[4] is not sticky, -kin.priority, head)
             if best is None or rank[:3] < best[:3] or (rank[:3] == best[:3] and rank[3][:3] < best[3][:3]):
                 best = rank
-        return None if best is None else self._fly(best[3][4])
+        return None if best is None else self.fly(best[3][4])
 
-    def _fly(self, item: Item) -> Item:
+    def fly(self, item: Item) -> Item:
+        """Take ``item`` out while a cycle decides about it; whether it preempts stays known."""
         preemptor = self.preemptor
         self.take_out(item)
         self.preemptor = preemptor
