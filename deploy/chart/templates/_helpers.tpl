@@ -37,6 +37,10 @@ image: {{ include "policycheck.image" . }}
 env:
   - name: POLICYCHECK_CACHE_DIR
     value: /tmp/policycheck
+  - name: POD_NAMESPACE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.namespace
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

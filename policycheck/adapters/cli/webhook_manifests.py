@@ -37,7 +37,9 @@ IMAGE = f"ghcr.io/policycheck/policycheck:{__version__}"
 )
 @click.option("--config", metavar="FILE", help="Settings to go along, in a ConfigMap.")
 @click.option(
-    "--certified", is_flag=True, help="Certified-only: mount the ConfigMap policycheck-certificate."
+    "--certified",
+    is_flag=True,
+    help="Certified-only, by the ConfigMaps policycheck-certificate and policycheck-certificate-key.",
 )
 @click.option(
     "--scan", default="*/30 * * * *", show_default=True, help="When to scan what is there; '' for never."

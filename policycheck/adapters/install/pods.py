@@ -20,7 +20,8 @@ from policycheck.adapters.install.rbac import SCAN
 
 SETTINGS = f"{NAME}-settings"
 CERTIFICATE = f"{NAME}-certificate"  # a ConfigMap with the certificates of certified-only mode
-_CONFIG, _TLS, _CERTIFIED = "/etc/policycheck", "/tls", "/certificates"
+SIGNER = f"{NAME}-certificate-key"  # a ConfigMap with the public key that signed them, as key.pem
+_CONFIG, _TLS, _CERTIFIED, _SIGNED = "/etc/policycheck", "/tls", "/certificates", "/certificate-key"
 _DRAIN = 10  # seconds in which the API server learns that a replica goes, before it stops to answer
 
 
@@ -108,13 +109,13 @@ def _tcp(port: int) -> dict[str, Any]:
 
 
 def _webhook_pod(install: Install, own: dict[str, str]) -> dict[str, Any]:
-    args = ["webhook", "serve", "--listen", f"0.0.0.0:{PORT}", "--plain", f"0.0.0.0:{PLAIN_PORT}"]
-    args += ["--cluster", ""]
-    args += ["--certificate", f"{_TLS}/tls.crt", "--key", f"{_TLS}/tls.key"]
+    args = ["webhook", "serve", "cluster:"]
+    args += ["--listen", f"0.0.0.0:{PORT}", "--plain", f"0.0.0.0:{PLAIN_PORT}"]
+    args += ["--tls-cert", f"{_TLS}/tls.crt", "--tls-key", f"{_TLS}/tls.key"]
     if install.certificates == SELF_SIGNED:
         args += ["--self-signed", f"{install.namespace}/{certificate.TLS}"]
     if install.certificate:
-        args += ["--certified", _CERTIFIED]
+        args += ["--certificate", _CERTIFIED, "--key", f"{_SIGNED}/key.pem"]
     container = _container(install, "webhook", [*args, *_config(install)])
     container |= {
         "ports": [
@@ -181,7 +182,10 @@ def _container(install: Install, name: str, args: list[str]) -> dict[str, Any]:
         "name": name,
         "image": install.image,
         "args": args,
-        "env": [{"name": "POLICYCHECK_CACHE_DIR", "value": "/tmp/policycheck"}],  # noqa: S108 - a volume of its own
+        "env": [
+            {"name": "POLICYCHECK_CACHE_DIR", "value": "/tmp/policycheck"},  # noqa: S108 - a volume of its own
+            {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+        ],
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
@@ -219,6 +223,7 @@ def _webhook_mounts(install: Install) -> list[dict[str, Any]]:
     ]
     if install.certificate:
         mounts.append({"name": "certified", "mountPath": _CERTIFIED, "readOnly": True})
+        mounts.append({"name": "signer", "mountPath": _SIGNED, "readOnly": True})
     return mounts
 
 
@@ -229,5 +234,6 @@ def _webhook_volumes(install: Install) -> list[dict[str, Any]]:
         {"name": "tls", **(kept if install.certificates == SELF_SIGNED else given)}
     ]
     if install.certificate:
-        volumes.append({"name": "certified", "configMap": {"name": CERTIFICATE, "optional": True}})
+        volumes.append({"name": "certified", "configMap": {"name": CERTIFICATE}})
+        volumes.append({"name": "signer", "configMap": {"name": SIGNER}})
     return volumes

@@ -23,7 +23,7 @@ from policycheck.adapters.install import (
 from policycheck.adapters.live import kinds
 
 TIMEOUT = 5  # seconds; the webhook's own deadline is below
-PATHS = {"critical": "/validate/critical", "advisory": "/validate/advisory"}
+PATHS = {"critical": "/validate-critical", "advisory": "/validate-advisory"}
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 
 _KUEUE = ["v1beta1", "v1beta2"]
