@@ -1,16 +1,18 @@
 """The least hardware on which a certificate still holds.
 
-Arithmetic says what can go of each kind of nodes; then every claim is tested once more without it.
+Arithmetic says what can go of each kind of nodes, and of what a node has beside accelerators; then every claim is
+tested once more without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from policycheck.app.hall import hall_of
+from policycheck.app.subjects import pod_sets
 from policycheck.certify.claim import Claim, Effort
-from policycheck.certify.needed import Matter, spare, stated
+from policycheck.certify.needed import Matter, lean, spare, stated
 from policycheck.certify.verdict import CERTIFIED, HOLDS, NOT_APPLICABLE, Verdict, outcome
 
 if TYPE_CHECKING:
@@ -50,12 +52,24 @@ def least(
         found = serving.test(arena, one.promises, Effort(0, options.seed)) if serving is not None else ()
         return all(v.outcome in (HOLDS, NOT_APPLICABLE) for v in found if v.required)
 
-    for backwards in (False, True):
-        fewer = spare(everything, matter, fits, backwards=backwards)
-        if fewer == everything or options.late():
+    tried = [everything]
+    for fewer in _candidates(one, matter, fits):
+        if options.late():
             break
-        some = options._replace(scenarios=min(options.scenarios, _SCENARIOS))
-        again = verdicts_of(on(fewer), claims, some)
-        if outcome(again, options.accepted) == CERTIFIED:
-            return stated(fewer, matter)
+        if fewer not in tried:
+            tried.append(fewer)
+            some = options._replace(scenarios=min(options.scenarios, _SCENARIOS))
+            if outcome(verdicts_of(on(fewer), claims, some), options.accepted) == CERTIFIED:
+                return stated(fewer, matter)
     return stated(everything, matter)
+
+
+def _candidates(one: Prepared, matter: Matter, fits: Callable[[Inventory], bool]) -> Iterator[Inventory]:
+    """Less hardware, the least first."""
+    everything = one.cluster.inventory
+    fewer = spare(everything, matter, fits)
+    services = (spec for service in one.arena.services() for spec in service.shape.pod_sets)
+    pods = (*pod_sets(one.opening.objects, one.promises), *services)
+    yield lean(fewer, pods, one.arena.accelerators)
+    yield fewer
+    yield spare(everything, matter, fits, backwards=True)

@@ -150,7 +150,7 @@ def matter(objects: KueueObjects, promises: Promises, services: Iterable[Service
     groups = [g for queue in objects.cluster_queues.values() for g in queue.groups]
     groups += [g for cohort in objects.cohorts.values() for g in cohort.groups]
     resources = {resource for g in groups for flavor in g.flavors for resource in flavor.resources}
-    for spec in (*_pod_sets(objects, promises), *(s for one in serving for s in one.shape.pod_sets)):
+    for spec in (*pod_sets(objects, promises), *(s for one in serving for s in one.shape.pod_sets)):
         labels |= set(_labels(spec))
         resources |= set(spec.requests)
     return Matter(
@@ -163,7 +163,8 @@ def matter(objects: KueueObjects, promises: Promises, services: Iterable[Service
     )
 
 
-def _pod_sets(objects: KueueObjects, promises: Promises) -> Iterator[PodSet]:
+def pod_sets(objects: KueueObjects, promises: Promises) -> Iterator[PodSet]:
+    """Pods of all jobs in sight, and of those that were promised."""
     for one in objects.workloads.values():
         yield from one.pod_sets
     for team in promises.teams:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
 from typing import Any, NamedTuple
 
 from policycheck.model.amount import QuantityError, amount, show, write
 from policycheck.model.inventory import Inventory, Node
 from policycheck.model.placement import Labels
+from policycheck.model.workload import PodSet
 from policycheck.simulate.hold.flow import SINK, SOURCE, cut
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
@@ -87,6 +90,40 @@ def spare(
                 high = middle - 1
         left = _less(left, names[len(names) - low :])
     return left
+
+
+def lean(inventory: Inventory, pods: Sequence[PodSet], accelerators: Sequence[str]) -> Inventory:
+    """The inventory with no more beside accelerators than pods can use that ask for those, at the ratio that the
+    greediest of them has, and what all pods take that ask for none.
+    """
+    asking = [spec for spec in pods if any(spec.requests.get(a, 0) for a in accelerators)]
+    beside: Counter[str] = Counter()
+    for spec in pods:
+        if spec not in asking:
+            beside.update({r: v * spec.pods for r, v in spec.requests.items()})
+            beside.update({"pods": spec.pods})
+
+    def most(resource: str, node: Node) -> int:
+        total = beside[resource]
+        for one in accelerators:
+            ratios = [
+                Fraction(1 if resource == "pods" else spec.requests.get(resource, 0), spec.requests[one])
+                for spec in asking
+                if spec.requests.get(one, 0)
+            ]
+            total += ceil(max(ratios, default=Fraction(0)) * (node.free(one) or 0))
+        return total
+
+    def trimmed(node: Node) -> Node:
+        if node.allocatable is None or not any(node.free(a) for a in accelerators):
+            return node
+        held = {
+            r: v if r in accelerators else min(v, node.committed.get(r, 0) + most(r, node))
+            for r, v in node.allocatable.items()
+        }
+        return node._replace(allocatable=held)
+
+    return inventory._replace(nodes=tuple(map(trimmed, inventory.nodes)))
 
 
 def _less(inventory: Inventory, names: Sequence[str]) -> Inventory:

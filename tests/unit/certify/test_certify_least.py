@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from policycheck.certify.needed import Matter, spare, stated
+from policycheck.certify.needed import Matter, lean, spare, stated
 from policycheck.model.inventory import Inventory, Node
+from policycheck.model.workload import PodSet
 
 app = importlib.import_module("policycheck.app.certify")
 GPU = "nvidia.com/gpu"
@@ -47,6 +48,30 @@ def test_each_kind_of_nodes_gets_as_small_as_it_may():
 def test_nothing_goes_where_all_is_needed():
     whole = Inventory((node("a1", "a", 2), node("b1", "b")), known=True)
     assert spare(whole, MATTER, lambda _: False) == whole
+
+
+def test_what_nobody_can_use_beside_accelerators_is_not_needed():
+    """Pods of 2 GPUs with 10 cpu, of 4 with 24 and 1 of memory, and two that ask for 3 cpu and no GPU."""
+    pods = (
+        PodSet("a", 4, {GPU: 2, "cpu": 10}),
+        PodSet("b", 1, {GPU: 4, "cpu": 24, "memory": 1}),
+        PodSet("head", 2, {"cpu": 3}),
+    )
+    amounts = {GPU: 8, "cpu": 100, "memory": 1000, "pods": 110}
+    plain = Node("plain", {"pool": "c"}, allocatable={"cpu": 64})
+    inventory = Inventory(
+        (Node("n", {"pool": "a"}, allocatable=amounts, committed={"cpu": 5}), plain), known=True
+    )
+    found = lean(inventory, pods, (GPU,)).nodes
+    # 6 cpu a GPU at most; 5 are committed and stay so
+    assert found[0].allocatable == {GPU: 8, "cpu": 5 + 48 + 6, "memory": 2, "pods": 4 + 2}
+    assert found[0].free("cpu") == 54
+    assert found[1] == plain
+
+
+def test_never_more_than_there_is():
+    few = Inventory((Node("n", {}, allocatable={GPU: 8, "cpu": 7, "pods": 3}),), known=True)
+    assert lean(few, (PodSet("a", 1, {GPU: 1, "cpu": 9}),), (GPU,)) == few
 
 
 @pytest.fixture
