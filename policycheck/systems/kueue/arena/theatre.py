@@ -23,7 +23,6 @@ from policycheck.systems.kueue.scheduler.shape import spec_key
 START = moment(write.time_of(86_399)) + NANOS
 _MOST_SCENES = 32
 _MOST_SHAPES = 20_000
-_FEW = 3  # moves before the last one of a short story
 
 Key = tuple[object, ...]
 
@@ -70,7 +69,7 @@ class Theatre:
         scene, done = self._latest(cuts, scenario)
         at = cuts[done - 1].moves if done else 0
         for cut in cuts[done:]:
-            if not self._is_worth(cut, cuts):
+            if not self._is_worth(cut):
                 continue
             self._on(scene, scenario.moves[at : cut.moves], cut.cycle, pause=cut.cycle)
             self._keep(cut.key, scene.copy())
@@ -112,9 +111,9 @@ class Theatre:
                 return found.copy(), done
         return Scene(self._session(scenario.lost).fork(), Course(), []), 0
 
-    def _is_worth(self, cut: Cut, cuts: Sequence[Cut]) -> bool:
-        """Whether to leave a scene there: where a short story comes to its last move, or one was here before."""
-        if cut.key in self._seen or (cut is cuts[-1] and len(cuts) <= _FEW):
+    def _is_worth(self, cut: Cut) -> bool:
+        """Whether to leave a scene there: where a story was before, another may come too."""
+        if cut.key in self._seen:
             self._seen.discard(cut.key)
             return True
         if len(self._seen) > _MOST_SHAPES:
