@@ -335,6 +335,7 @@ class _Run:
         self.rules = rules
         self.today = today
         self.samples: tuple[str, ...] = ()
+        self.scene: focus.Scene | None = None
         self.change = change
         self.generation = generation
         self.late = late
@@ -356,7 +357,7 @@ class _Run:
                     inherit(cluster, base, same_queues=True)
                     cluster.__dict__["reading"] = base.reading | {self.change.facts.system}
         changed = [facts for facts in (old, new) if facts is not None]
-        scene = focus.scene(_state(before), _state(after), changed)
+        scene = self.scene = focus.scene(_state(before), _state(after), changed)
         made = _Sides(before, after, scene)
         if self.is_work or scene is None:
             return made
@@ -428,8 +429,12 @@ class _Run:
             rules = tuple(b for b in rules if b.rule.id in self.rules)
         outcome = self.judge.look(after, rules, self.late, self.today)
         self.errors.extend(outcome.errors)
-        found = tuple(outcome.hits)
+        found = tuple(hit for hit in outcome.hits if what == "whole" or self._counts(after, hit))
         return _Pair(self._earlier(before, after, rules, what, found), found)
+
+    def _counts(self, cluster: Cluster, hit: RawHit) -> bool:
+        """Whether a hit is about something that the change can touch."""
+        return self.scene is None or self.scene.has(cluster.entries[hit.hit.id].facts.key)
 
     def _earlier(
         self, before: Cluster, after: Cluster, rules: Rules, what: str, found: tuple[RawHit, ...]

@@ -74,9 +74,15 @@ class Scene(NamedTuple):
     """What a change can touch: trees, the objects themselves, and namespaces whose LocalQueues it may mean."""
 
     trees: frozenset[str]  # with all into which their members come, or from which they went
+    queues: frozenset[str]  # the ClusterQueues of these trees, before or after
     flavors: frozenset[str]
     keys: frozenset[ObjectKey]
     spaces: frozenset[str]
+
+    def has(self, key: ObjectKey) -> bool:
+        """Whether an object is a part of it, rather than beside it for others to be understood."""
+        is_queue = (key.group, key.kind) == (GROUP, "ClusterQueue")
+        return not is_queue or key.name in self.queues or key in self.keys
 
 
 def scene(before: KueueState, after: KueueState, changed: Iterable[Facts]) -> Scene | None:
@@ -98,9 +104,10 @@ def scene(before: KueueState, after: KueueState, changed: Iterable[Facts]) -> Sc
     both = (before, after)
     trees = _closed(trees, both)
     flavors = frozenset(f for s in both for t in trees if t in s.trees for f in s.trees[t].flavors)
+    queues = frozenset(q for s in both for t in trees if t in s.trees for q in s.trees[t].queues)
     keys = frozenset(facts.key for facts in every)
     spaces = frozenset(key.namespace for key in keys if key.namespace)
-    return Scene(frozenset(trees), flavors, keys, spaces)
+    return Scene(frozenset(trees), queues, flavors, keys, spaces)
 
 
 def _closed(trees: set[str], states: tuple[KueueState, KueueState]) -> set[str]:
@@ -160,8 +167,9 @@ def narrowed(state: KueueState, on: Scene, known: Leads) -> KueueState:
     locals_ = {key for q in queues for key in known.to.get(q, ())}
     locals_ |= {key for space in on.spaces for key in known.within.get(space, ())}
     locals_ |= {(k.namespace, k.name) for k in on.keys if k.kind == "LocalQueue"}
+    seen = (queues | _growing(objects, flavors)) & objects.cluster_queues.keys()
     # One queue at least: some rules ask whether there are any.
-    seen = queues | _growing(objects, flavors) or set(list(objects.cluster_queues)[:1])
+    seen = seen or set(list(objects.cluster_queues)[:1])
     return state._replace(
         objects=objects._replace(
             cluster_queues=Focus(objects.cluster_queues, sorted(seen)),
