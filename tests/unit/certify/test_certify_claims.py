@@ -18,12 +18,14 @@ from minimal import (
     classes,
     configuration,
     job,
+    node,
     nodes,
     pod_classes,
     queue,
     shape,
 )
 
+from policycheck.certify.arena import SUBMIT, Ask, Move, Scenario
 from policycheck.certify.claim import Effort
 from policycheck.certify.claims import find
 from policycheck.certify.derive import derive
@@ -455,6 +457,42 @@ def test_nobody_is_thrown_about():
     assert outcome("no-thrash", PAIR, subject="a, b") == HOLDS
     alone = FLAVOR + queue("a", 8, cohort="", preemption="{withinClusterQueue: Never}") + nodes(1)
     assert outcome("no-thrash", alone) == NOT_APPLICABLE
+
+
+def test_a_case_holds_what_its_queues_have_to_do_with_and_no_more():
+    """A cohort without queues lends its quota; a flavor, a class and nodes of others are left out."""
+    other = FLAVOR.replace("name: h100", "name: spare").replace("gpu: h100", "gpu: spare")
+    lender = f"""
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {{name: more}}
+spec:
+  parentName: all
+  resourceGroups:
+  - coveredResources: ["{GPU}"]
+    flavors: [{{name: h100, resources: [{{name: "{GPU}", nominalQuota: 4}}]}}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {{name: elsewhere}}
+---"""
+    text = TOPOLOGY + other + lender + classes(high=9, low=1)
+    text += queue("a", 8) + queue("b", 8) + queue("c", 8, cohort="elsewhere")
+    stage = arena(text + nodes(2) + node(9).replace("gpu: h100", "gpu: spare"))
+    asks = (Ask("big", "a", shape("big", 4, pods=5), 9, "high"), Ask("own", "b", shape("own", 4), 9, "high"))
+    scenario = Scenario((Move(1, SUBMIT, asks),), cycles=9)
+    held: dict[str, set[str]] = {}
+    case = stage.case(scenario, "x")
+    for one in case["objects"]:
+        held.setdefault(one["kind"], set()).add(one["metadata"]["name"])
+    assert held["ClusterQueue"] == {"a", "b"}
+    assert held["Cohort"] == {"more"}
+    assert held["ResourceFlavor"] == {"h100"}
+    assert held["WorkloadPriorityClass"] == {"high"}
+    assert held["Node"] == {"n0", "n1"}
+    story, final = stage.play(scenario), run(json.loads(json.dumps(case)))["final"]
+    assert sorted(n.partition("/")[2] for n in final["reserved"]) == sorted(story.holding)
+    assert {n.partition("/")[2]: r for n, r in final["pending"].items()} == story.waiting
 
 
 def test_topology_requests_survive_in_cases():

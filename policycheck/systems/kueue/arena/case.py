@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from policycheck.certify.arena import FINISH, RESUME, STOP, SUBMIT, Scenario
@@ -15,7 +15,6 @@ from policycheck.systems.kueue.model import GROUP
 from policycheck.systems.kueue.opening import Opening
 
 Value = dict[str, Any]
-_SHARED = ("Cohort", "ResourceFlavor", "Topology", "AdmissionCheck", "WorkloadPriorityClass")
 
 
 class Casing:
@@ -73,8 +72,10 @@ class Casing:
         doors = {name: self._doors[name] for name in queues}
         spaces = {door.namespace for door in doors.values()}
         found += write.namespaces(self._opening.namespaces, spaces)
-        for kind in _SHARED:
-            found += [dict(e.facts.value) for _, e in self._cluster.index.of_kind(GROUP, kind)]
+        shared = self._shared(scenario, queues)
+        for kind, names in shared.items():
+            known = self._cluster.index.of_kind(GROUP, kind)
+            found += [dict(e.facts.value) for key, e in known if key.name in names]
         for name in queues:
             entry = self._cluster.index.first(ObjectKey(GROUP, "ClusterQueue", "", name))
             if entry is None:
@@ -86,7 +87,34 @@ class Casing:
         for key, entry in self._cluster.index.of_kind("", "LimitRange"):
             if key.namespace in spaces:
                 found.append(dict(entry.facts.value))
-        return [*found, *self._nodes(scenario)]
+        return [*found, *self._nodes(scenario, shared["ResourceFlavor"])]
+
+    def _shared(self, scenario: Scenario, queues: Sequence[str]) -> dict[str, set[str]]:
+        """What the queues have to do with, by kind: names of it. Nothing else can change how a story goes."""
+        objects = self._opening.objects
+        mine = [objects.cluster_queues[name] for name in queues]
+        above = {name for queue in mine for name in self._chain(queue.cohort)}
+        # One that has quota and no queue may lend it.
+        cohorts = above | {name for name in objects.cohorts if above.intersection(self._chain(name))}
+        groups = [g for queue in mine for g in queue.groups]
+        groups += [g for name in cohorts if name in objects.cohorts for g in objects.cohorts[name].groups]
+        flavors = {flavor.name for group in groups for flavor in group.flavors}
+        return {
+            "Cohort": cohorts,
+            "ResourceFlavor": flavors,
+            "Topology": {objects.flavors[name].topology for name in flavors if name in objects.flavors},
+            "AdmissionCheck": {rule.name for queue in mine for rule in queue.checks},
+            "WorkloadPriorityClass": {ask.priority_class for ask in scenario.asks},
+        }
+
+    def _chain(self, cohort: str) -> set[str]:
+        """The cohort and all above it; names may go in a circle."""
+        known = self._opening.objects.cohorts
+        found: set[str] = set()
+        while cohort and cohort not in found:
+            found.add(cohort)
+            cohort = known[cohort].parent if cohort in known else ""
+        return found
 
     def _door(self, queue: str, door: Entrance) -> Value:
         entry = self._cluster.index.first(ObjectKey(GROUP, "LocalQueue", door.namespace, door.name))
@@ -99,17 +127,19 @@ class Casing:
             "spec": {"clusterQueue": queue},
         }
 
-    def _nodes(self, scenario: Scenario) -> list[Value]:
-        """Nodes matter only where Kueue chooses them."""
-        objects = self._opening.objects
-        if self._opening.nodes is None or not any(f.topology for f in objects.flavors.values()):
+    def _nodes(self, scenario: Scenario, flavors: Collection[str]) -> list[Value]:
+        """Nodes matter only where Kueue chooses them, and then those to which one of the flavors leads."""
+        known = [f for name, f in self._opening.objects.flavors.items() if name in flavors]
+        if self._opening.nodes is None or not any(flavor.topology for flavor in known):
             return []
+        wanted = [flavor.node_labels.items() for flavor in known]
         lost = list(scenario.lost)
         found = []
         for record in self._opening.nodes:
+            leads = any(all(record.labels.get(k) == v for k, v in labels) for labels in wanted)
             for one in expand(record):
                 if record.name in lost:
                     lost.remove(record.name)
-                elif one.machines:
+                elif one.machines and leads:
                     found.append(write.node(one))
         return found
