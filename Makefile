@@ -30,7 +30,7 @@ $(BASE): $(BIN)/python pyproject.toml constraints.txt
 
 $(DEV): $(BASE)
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' > $(VENV)/dev.txt
-	$(PIP) -e '.[html,sign,sweep,live]' -r $(VENV)/dev.txt
+	$(PIP) -e '.[html,sign,sweep,webhook]' -r $(VENV)/dev.txt
 	@touch $@
 
 .PHONY: demo
