@@ -56,7 +56,9 @@ def read(body: bytes, content_type: str = "application/json") -> Request:
         raise BadReviewError(415, f"content type {kind[:60] or 'missing'!r}; send application/json")
     _look(body)
     try:
-        value = json.loads(body, parse_constant=_no_constant)
+        value = json.loads(body, parse_constant=_no_constant, parse_float=_finite)
+        if b"\\u" in body:
+            json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
     except (ValueError, RecursionError) as error:
         raise BadReviewError(400, f"the body is no JSON: {str(error)[:120]}") from error
     if not isinstance(value, dict):
@@ -72,6 +74,13 @@ def read(body: bytes, content_type: str = "application/json") -> Request:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    if found in (float("inf"), float("-inf")):
+        raise ValueError(f"{text[:40]} is no number that can be held")
+    return found
 
 
 def _look(body: bytes) -> None:

@@ -66,6 +66,8 @@ def test_a_review_is_read():
         (body(namespace={}), 400, "namespace"),
         (body(userInfo=[]), 400, "userInfo"),
         (b'{"a": NaN}', 400, "NaN"),
+        (b'{"a": 1e400}', 400, "1e400"),
+        (b'{"a": "\\ud800"}', 400, "surrogates"),
         (b"[" * 300 + b"]" * 300, 400, "deeper"),
         (b"{" + b'"a":{' * 100_000, 400, "deeper"),
         (b"\xff\xfe{}", 400, "no JSON"),
