@@ -59,24 +59,27 @@ class Balancer:
     def _serve(self, client):
         ready = [port for port, _ in self.replicas if port in self.ready]
         start = next(self.turn)
-        for number in range(len(ready)):
-            with suppress(OSError):
-                server = socket.create_connection(
-                    ("127.0.0.1", ready[(start + number) % len(ready)]), timeout=2
-                )
-                server.settimeout(None)
-                back = threading.Thread(target=_pump, args=(server, client), daemon=True)
-                back.start()
-                _pump(client, server)
-                back.join()
+        with client:
+            for number in range(len(ready)):
+                try:
+                    port = ready[(start + number) % len(ready)]
+                    server = socket.create_connection(("127.0.0.1", port), timeout=2)
+                except OSError:
+                    continue
+                with server:
+                    server.settimeout(None)
+                    back = threading.Thread(target=_pump, args=(server, client), daemon=True)
+                    back.start()
+                    _pump(client, server)
+                    back.join()
                 return
-        client.close()
 
 
 def _pump(source, sink):
+    """Until the source ends; then neither side is written to any more."""
     with suppress(OSError):
         while data := source.recv(65536):
             sink.sendall(data)
-    for one, how in ((source, socket.SHUT_RD), (sink, socket.SHUT_WR)):
+    for one in (source, sink):
         with suppress(OSError):
-            one.shutdown(how)
+            one.shutdown(socket.SHUT_RDWR)

@@ -147,9 +147,9 @@ class ControlPlane:
         self._end("kube-apiserver", how)
 
     def stop(self):
-        """Ends what runs, the API server first."""
+        """Ends what runs; what it held is of no use to anybody any more."""
         for name in ("kube-apiserver", "etcd"):
-            self._end(name)
+            self._end(name, signal.SIGKILL)
 
     def compact(self):
         """Makes etcd forget everything but the newest state."""

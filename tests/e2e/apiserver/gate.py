@@ -157,7 +157,7 @@ class Gate:
     def close(self):
         self.kubectl("delete", "validatingwebhookconfiguration", "policycheck", check=False)
         for one in self.replicas:
-            one.stop()
+            one.stop(signal.SIGKILL)
         if self.balancer:
             self.balancer.close()
 

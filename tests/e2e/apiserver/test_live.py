@@ -15,6 +15,7 @@ from policycheck.app.world import REQUIRED, WELCOME, World
 from tests.e2e.apiserver.client import Kubectl, Loader, documents
 from tests.e2e.conftest import BAD
 
+pytestmark = pytest.mark.slow  # `make e2e` and CI run it
 SECONDS = 90
 
 
