@@ -3,6 +3,7 @@
     python tests/bench/bench_certify.py                      # seconds, plays and what was searched, by claim
     python tests/bench/bench_certify.py --profile            # and where the time of playing goes
     python tests/bench/bench_certify.py --teams 5 --scenarios 10 --write DIR
+    python tests/bench/bench_certify.py --seeds 20           # a line for each seed, and how the seconds vary
 
 Teams, quotas, limits and promises are generated from a seed; nodes and the shapes of jobs (with how often each occurs)
 are the recorded ones. Skips with a reason when the records are not beside the checkout.
@@ -203,6 +204,12 @@ def sources(files: dict[str, str]) -> Sources:
     return Sources(tuple(files), read=lambda n: files[n].encode(), tree=Listing(files), in_memory=True)
 
 
+def _alike(verdicts: tuple[Verdict, ...]) -> str:
+    """What was taken together, by claim."""
+    told = [(v.claim, v.evidence["takenTogether"]) for v in verdicts if "takenTogether" in v.evidence]
+    return "; ".join(f"{claim}: {one['played']} of {one['pairs']} pairs of queues" for claim, one in told)
+
+
 def _searched(verdicts: tuple[Verdict, ...]) -> str:
     known = Counter(f"{v.outcome} ({v.basis})" for v in verdicts)
     return ", ".join(f"{many} {what}" for what, many in sorted(known.items()))
@@ -221,9 +228,33 @@ def measure(one: Prepared, options: Options) -> float:
         plays = one.arena.plays - before  # type: ignore[attr-defined]
         each = f"{1000 * spent / plays:.1f}" if plays else "-"
         print(f"{claim.name:<24}{spent:>9.2f}{plays:>8}{each:>9}  {_searched(verdicts)}", flush=True)
+        if _alike(verdicts):
+            print(f"{'':<24}{_alike(verdicts)}")
         for verdict in [v for v in verdicts if v.outcome not in ("HOLDS", "NOT_APPLICABLE")][:2]:
             print(f"{'':<24}{verdict.subject}: {verdict.headline}"[:160])
     return total
+
+
+def vary(folder: Path, teams: int, scenarios: int, seeds: int) -> None:
+    """A line a seed: teams, quotas, shapes and attacks are others each time; then median, 95th percentile and most."""
+    spent: list[float] = []
+    print(f"{'seed':<6}{'seconds':>9}{'stories':>9}  verdicts")
+    for seed in range(1, seeds + 1):
+        files = generate(folder, teams, seed)
+        begin = time.process_time()
+        (one,), _ = prepare(sources(files), Settings(), "")
+        options = Options((), scenarios, seed)
+        verdicts = verdicts_of(one, chosen_claims(options), options)
+        spent.append(time.process_time() - begin)
+        known = Counter(v.outcome for v in verdicts)
+        told = ", ".join(f"{many} {what}" for what, many in sorted(known.items()))
+        print(f"{seed:<6}{spent[-1]:>9.1f}{one.arena.plays:>9,}  {told}", flush=True)  # type: ignore[attr-defined]
+    ranked = sorted(spent)
+    late = ranked[min(len(ranked) - 1, -(-95 * len(ranked) // 100) - 1)]
+    print(
+        f"{seeds} seeds: median {ranked[len(ranked) // 2]:.1f} s, p95 {late:.1f} s, most {ranked[-1]:.1f} s; "
+        f"goal {SECONDS:.0f} s"
+    )
 
 
 def main() -> None:
@@ -233,6 +264,7 @@ def main() -> None:
     parser.add_argument("--teams", type=int, default=20)
     parser.add_argument("--scenarios", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=0, help="one line for each of so many seeds")
     parser.add_argument("--claim", action="append", default=[], help="only this one; may be given again")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--write", help="leave the generated files in this folder")
@@ -240,6 +272,9 @@ def main() -> None:
     folder = data_folder(given.data)
     if folder is None:
         print("skipped: no recorded data (inventory/openb-nodes.csv) beside the checkout; give --data DIR")
+        return
+    if given.seeds:
+        vary(folder, given.teams, given.scenarios, given.seeds)
         return
     files = generate(folder, given.teams, given.seed)
     if given.write:
