@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from policycheck.adapters.live.connect import Connection
     from policycheck.adapters.live.watch import Feed
     from policycheck.adapters.webhook.issued import Issued
+    from policycheck.adapters.webhook.journal import Journal
     from policycheck.adapters.webhook.keypair import KeyPair
     from policycheck.adapters.webhook.server import Address
     from policycheck.adapters.webhook.start import Rules
@@ -130,8 +132,11 @@ def _serve(paths: tuple[str, ...], settings: Settings, options: dict[str, Any]) 
     connection = _connection(live[0]) if live else None
     world, rules = _rules(paths, settings, live=connection is not None)
     if connection is not None:
-        _keep(connection, options)
-        feed = _feed(connection, world)
+        from policycheck.adapters.webhook.journal import Journal
+
+        journal = Journal(sys.stderr, options["log_level"])
+        _keep(connection, options, journal)
+        feed = _feed(connection, world, journal)
     given = start.Options(
         at=_address("--listen", options["listen"]),
         plain_at=_address("--plain", options["plain"]),
@@ -183,14 +188,14 @@ def _connection(path: str) -> Connection:
     return connect(path.removeprefix(common.CLUSTER))
 
 
-def _feed(connection: Connection, world: World) -> Feed:
+def _feed(connection: Connection, world: World, journal: Journal) -> Feed:
     from policycheck.adapters.live.watch import Feed
     from policycheck.app.world import REQUIRED, WELCOME
 
-    return Feed(connection, world, (*REQUIRED, *WELCOME), now=time.monotonic)
+    return Feed(connection, world, (*REQUIRED, *WELCOME), now=time.monotonic, tell=journal)
 
 
-def _keep(connection: Connection, options: dict[str, Any]) -> None:
+def _keep(connection: Connection, options: dict[str, Any], journal: Journal) -> None:
     """Keeps a certificate of our own, from now on; the first is there when this returns."""
     if not options["self_signed"]:
         return
@@ -202,7 +207,8 @@ def _keep(connection: Connection, options: dict[str, Any]) -> None:
     if not (namespace and slash and secret):
         raise common.usage_error("--self-signed is NAMESPACE/SECRET")
     folder = os.path.dirname(os.path.abspath(options["tls_cert"]))  # noqa: PTH100, PTH120 - names are what users give
-    keeper = Keeper(connection, Place(namespace, secret, NAME, folder, tuple(hosts(namespace))))
+    place = Place(namespace, secret, NAME, folder, tuple(hosts(namespace)))
+    keeper = Keeper(connection, place, tell=journal)
     first = keeper.look()
     if first.why:
         raise common.usage_error(f"--self-signed: {first.why}")

@@ -20,6 +20,7 @@ from typing import Any
 from policycheck.adapters.live import certs
 from policycheck.adapters.live.certs import Held
 from policycheck.adapters.live.connect import ApiError, Connection, LiveError
+from policycheck.adapters.live.watch import Tell, nobody
 from policycheck.record import NamedTuple
 
 EVERY = 10.0  # seconds between looks
@@ -50,9 +51,14 @@ class Keeper:
     """Looks now and then, and does what is due. ``status`` may be read from any thread."""
 
     def __init__(
-        self, connection: Connection, place: Place, clock: Callable[[], dt.datetime] | None = None
+        self,
+        connection: Connection,
+        place: Place,
+        clock: Callable[[], dt.datetime] | None = None,
+        tell: Tell = nobody,
     ) -> None:
         self._connection = connection
+        self._tell = tell
         self._place = place
         self._clock = clock or _utc
         self._stop = threading.Event()
@@ -75,14 +81,20 @@ class Keeper:
         self._stop.set()
 
     def look(self) -> Kept:
-        """One look: Secret, caBundle, files. Never raises what a server or a disk can cause."""
+        """One look: Secret, caBundle, files. Never raises."""
         try:
             held, what = self._secret()
             self._announce(held)
             self._serve(held)
-        except (LiveError, OSError) as error:
-            self.status = self.status._replace(why=str(error))
+        except Exception as error:  # noqa: BLE001 - a thread that dies would let the certificate end
+            known = isinstance(error, (LiveError, OSError))
+            why = str(error) if known else f"{type(error).__name__}: {error}"
+            if why != self.status.why:
+                self._tell("error", "the certificate could not be looked after", why=why)
+            self.status = self.status._replace(why=why)
             return self.status
+        if what != "keep":
+            self._tell("info", "certificate", step=what)
         self.status = Kept(certs.days_left(held, self._clock()), what)
         return self.status
 

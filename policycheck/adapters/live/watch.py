@@ -26,6 +26,8 @@ WATCH = (240, 360)  # seconds after which the server ends a watch; drawn, so tha
 FIRST, LONGEST = 0.5, 30.0  # seconds between tries, doubled from one to the next
 RECHECK = 60.0  # seconds until a kind that was not served, or not ours to read, is tried again
 
+_CALM = frozenset({"starting", "watching", "absent", "stopped"})
+
 State = Literal["starting", "watching", "absent", "forbidden", "failing", "stopped"]
 
 
@@ -57,6 +59,18 @@ class Sink(Protocol):
         ...
 
 
+class Tell(Protocol):
+    """Takes a line for a log."""
+
+    def __call__(self, level: str, message: str, /, **fields: Any) -> None:
+        """``level`` is info, warning or error."""
+        ...
+
+
+def nobody(_level: str, _message: str, /, **_fields: Any) -> None:
+    """Tells nobody."""
+
+
 class Status(NamedTuple):
     """How one watch fares. ``lists`` counts whole lists taken, ``failures`` what went wrong since the start."""
 
@@ -78,8 +92,10 @@ class Watcher:
         *,
         now: Callable[[], float],
         stop: threading.Event,
+        tell: Tell = nobody,
     ) -> None:
         self._connection = connection
+        self._tell = tell
         self._sink = sink
         self._now = now
         self._stop = stop
@@ -110,10 +126,18 @@ class Watcher:
                 self._told("failing", f"{type(error).__name__}: {error}")
                 wait, pause = pause, min(2 * pause, LONGEST)
             self._stop.wait(wait * self._draw.uniform(0.75, 1.25))
-        self.status = self.status._replace(state="stopped", why="")
+        self._now_is("stopped")
+
+    def _now_is(self, state: State, why: str = "", *, lists: int = 0, failures: int = 0) -> None:
+        """Notes how the watch fares, and tells when that is news."""
+        before = self.status
+        self.status = Status(before.kind, state, why, before.lists + lists, before.failures + failures)
+        if before.state != state:
+            level = "info" if state in _CALM else "warning"
+            self._tell(level, "watch", kind=before.kind[1], group=before.kind[0], state=state, why=why)
 
     def _told(self, state: State, why: str) -> None:
-        self.status = self.status._replace(state=state, why=why, failures=self.status.failures + 1)
+        self._now_is(state, why, failures=1)
 
     def _served(self) -> Served | None:
         kind = self.status.kind
@@ -123,7 +147,7 @@ class Watcher:
         if kind[0] in found.broken:
             raise LiveError(found.broken[kind[0]])
         self._sink.absent(kind, now=self._now())
-        self.status = self.status._replace(state="absent", why="the server has no such kind")
+        self._now_is("absent", "the server has no such kind")
         return None
 
     def _list(self, served: Served) -> str:
@@ -131,7 +155,7 @@ class Watcher:
         self._sink.replace_all(served.group_kind, iter(listing), version=listing.version, now=self._now())
         # The version is known once all came; the list is as new as the moment at which it ended.
         self._sink.heard(served.group_kind, version=listing.version, now=self._now())
-        self.status = self.status._replace(state="watching", why="", lists=self.status.lists + 1)
+        self._now_is("watching", lists=1)
         return listing.version
 
     def _follow(self, served: Served, version: str) -> None:
@@ -166,7 +190,7 @@ class Watcher:
             "timeoutSeconds": str(self._draw.randint(*WATCH)),
         }
         with self._connection.stream(served.path, params, silence=SILENCE) as lines:
-            self.status = self.status._replace(state="watching", why="")
+            self._now_is("watching")
             self._sink.heard(served.group_kind, version=version, now=self._now())
             for line in lines:
                 if self._stop.is_set():
@@ -203,10 +227,13 @@ class Feed:
         kinds: tuple[GroupKind, ...],
         *,
         now: Callable[[], float],
+        tell: Tell = nobody,
     ) -> None:
         self._connection = connection
         self._stop = threading.Event()
-        self._watchers = [Watcher(connection, kind, sink, now=now, stop=self._stop) for kind in kinds]
+        self._watchers = [
+            Watcher(connection, kind, sink, now=now, stop=self._stop, tell=tell) for kind in kinds
+        ]
         self._threads = [
             threading.Thread(target=one.run, name=f"watch {one.status.kind[1]}", daemon=True)
             for one in self._watchers

@@ -224,3 +224,21 @@ def test_a_server_that_always_forgets_is_not_asked_without_rest(server, fed, mon
     waits = status(feed)[NODE].lists
     # Each pause is twice the one before: from 0.01 s on, the tenth would end after ten seconds.
     assert waits < 12
+
+
+def test_how_a_watch_fares_is_told_when_it_changes_and_not_every_time(server, kubeconfig, fast):
+    lines = []
+    server.forbidden = {"nodes"}
+    way = connect("here", sleep=lambda _: None)
+    feed = Feed(
+        way, Book(), (NODE,), now=time.monotonic, tell=lambda *said, **fields: lines.append((said, fields))
+    )
+    feed.start()
+    until(lambda: status(feed)[NODE].failures > 2)
+    server.forbidden = set()
+    until(lambda: status(feed)[NODE].state == "watching")
+    threading.Timer(0.05, server.end_watches).start()
+    feed.stop()
+    states = [(said[0], fields["state"]) for said, fields in lines]
+    assert states[:2] == [("warning", "forbidden"), ("info", "watching")]
+    assert "cannot list" in lines[0][1]["why"]
