@@ -62,12 +62,12 @@ class Sink(Protocol):
 class Tell(Protocol):
     """Takes a line for a log."""
 
-    def __call__(self, level: str, message: str, /, **fields: Any) -> None:
+    def __call__(self, level: str, message: str, **fields: Any) -> None:
         """``level`` is info, warning or error."""
         ...
 
 
-def nobody(_level: str, _message: str, /, **_fields: Any) -> None:
+def nobody(level: str, message: str, **fields: Any) -> None:  # noqa: ARG001 - of the protocol
     """Tells nobody."""
 
 
