@@ -166,29 +166,27 @@ def _alike(trial: _Trial, kind: _Kind) -> list[str]:
 
 
 def _as_one(trial: _Trial, names: Sequence[str]) -> Iterator[Scenario]:
-    """The same with one workload in place of ``names``, none of which ends before the others. Those that are not
+    """The same with one workload in place of ``names``, which ends when the last of them did. Those that are not
     made smaller become one only where their pods are alike.
     """
     scenario, chosen = trial.best, set(names)
     asks = [ask for ask in scenario.asks if ask.name in chosen]
-    ends = [
-        chosen & set(move.names) for move in scenario.moves if move.what == FINISH and chosen & {*move.names}
-    ]
-    if any(end != chosen for end in ends):
-        return
+    ends = [n for n, move in enumerate(scenario.moves) if move.what == FINISH and chosen & {*move.names}]
+    if ends and chosen - {name for n in ends for name in scenario.moves[n].names}:
+        return  # some of them go on
     for spec in _whole([a.shape.pod_sets[0] for a in asks], as_they_are=any(map(trial.keeps, asks))):
         for kept in dict.fromkeys((asks[0].name, asks[-1].name)):
-            moves = [
-                move._replace(
-                    asks=tuple(
-                        a._replace(shape=a.shape._replace(pod_sets=(spec,))) if a.name == kept else a
-                        for a in move.asks
-                        if a.name == kept or a.name not in chosen
-                    ),
-                    names=tuple(n for n in move.names if move.what != FINISH or n == kept or n not in chosen),
+            moves = []
+            for n, move in enumerate(scenario.moves):
+                left = tuple(a for a in move.asks if a.name == kept or a.name not in chosen)
+                grown = (
+                    a._replace(shape=a.shape._replace(pod_sets=(spec,))) if a.name == kept else a
+                    for a in left
                 )
-                for move in scenario.moves
-            ]
+                end = move.names
+                if move.what == FINISH:
+                    end = (*(m for m in end if m not in chosen), *((kept,) if n in ends[-1:] else ()))
+                moves.append(move._replace(asks=tuple(grown), names=end))
             yield scenario._replace(moves=_tidy(moves))
 
 

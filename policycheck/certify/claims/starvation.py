@@ -18,6 +18,7 @@ from policycheck.certify.attack import (
 )
 from policycheck.certify.claim import Claim, Effort
 from policycheck.certify.claims.common import MINE, Bench, declared, shapes_of
+from policycheck.certify.claims.rolling import passed_by, rolling
 from policycheck.certify.promise import Promises, Shape, TeamPromise
 from policycheck.certify.verdict import FAILS, HOLDS, PROOF, SEARCH, UNKNOWN, Verdict
 
@@ -41,7 +42,7 @@ def _starvation(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
     barred = bench.barred(team)
     if barred is not None:
         return barred
-    never = _never(bench, team)
+    never = _never(bench, team) or _passed(bench, team)
     if never is not None:
         return never
     arena = bench.arena
@@ -111,6 +112,31 @@ def _never(bench: Bench, team: TeamPromise) -> Verdict | None:
                 counterexample=bench.shown(scenario, _starved, f"{NAME} {team.name}"),
                 derived=team.derived,
             )
+    return None
+
+
+def _passed(bench: Bench, team: TeamPromise) -> Verdict | None:
+    """A job within the guarantee that smaller ones of others pass by for ever."""
+    arena = bench.arena
+    who = rivals(arena, team.queues, declared(bench.promises))
+    for queue in team.queues if who else ():
+        own = _guarantee(arena, team, queue)
+        for shape in shapes_of(arena, team, queue):
+            scenario = rolling(arena, who, queue, shape) if sets_within([shape], own, queue) else None
+            if scenario is None:
+                continue
+            why = passed_by(scenario, arena.play(scenario))
+            if why:
+                return bench.verdict(
+                    team.name,
+                    FAILS,
+                    SEARCH,
+                    why,
+                    premise={"othersWentOn": 1},
+                    evidence={"scenarios": 1},
+                    counterexample=bench.counterexample(scenario, passed_by, f"{NAME} {team.name}"),
+                    derived=team.derived,
+                )
     return None
 
 
@@ -220,7 +246,8 @@ CLAIM = Claim(
     ),
     means=(
         "Others come in waves and end; a job within the guarantee waits among them, behind nothing, behind a job "
-        "with all of the guarantee, and behind one that is larger than all there is. FAILS by search when it "
+        "with all of the guarantee, and behind one that is larger than all there is; and smaller jobs of others "
+        "come and end one by one. FAILS by search when it "
         "never runs, by proof when it does not even where nobody else is there; HOLDS by search."
     ),
     premise="Others got quota in at least one story, or own demand stood ahead.",

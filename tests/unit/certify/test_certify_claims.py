@@ -449,8 +449,20 @@ def test_own_demand_that_can_not_start_blocks_a_strict_queue_for_ever():
     assert outcome("no-starvation", PAIR, Promises((team("a", 8),))) == HOLDS
 
 
-def test_others_that_go_on_coming_starve_who_can_not_take_back():
-    assert outcome("no-starvation", with_a(preemption=NEVER), Promises((team("a", 8),))) in (HOLDS, FAILS)
+def test_small_jobs_of_others_pass_a_large_one_by_for_ever_where_it_can_not_take_back():
+    """Others end one by one, and there are never 8 GPUs free at once; who holds the line is not passed by."""
+    promises = Promises((team("a", 8, shapes=(shape("big", 8),)),))
+    found = verdicts("no-starvation", with_a(preemption=NEVER), promises)["a"]
+    assert found.outcome == FAILS
+    assert "that came later run in their place" in found.headline
+    assert found.counterexample.workloads <= 5
+    text = "\n".join(found.counterexample.timeline)
+    assert text.count(" ends") >= 2
+    assert outcome("no-starvation", with_a(), promises) == HOLDS
+    strict = with_a(preemption=NEVER, queueingStrategy="StrictFIFO")
+    assert outcome("no-starvation", strict, promises) == HOLDS
+    small = Promises((team("a", 8, shapes=(shape("small", 1),)),))
+    assert outcome("no-starvation", with_a(preemption=NEVER), small) == HOLDS  # any end is enough for it
 
 
 def test_nobody_is_thrown_about():

@@ -127,13 +127,25 @@ def test_those_that_are_apart_never_become_one_and_those_that_stay_only_as_they_
     assert len(names()) == 1
 
 
-def test_what_ends_at_different_times_does_not_become_one():
-    moves = (
-        Move(1, SUBMIT, (ask("x", "a", 1), ask("y", "a", 1))),
-        Move(3, FINISH, names=("x",)),
-    )
+ENDS = (
+    Move(1, SUBMIT, (ask("x", "a", 1), ask("y", "a", 1))),
+    Move(3, FINISH, names=("x",)),
+    Move(5, FINISH, names=("y",)),
+)
 
+
+def test_what_ends_at_different_times_ends_with_the_last():
     def breaks(scenario: Scenario) -> bool:
-        return asked(scenario, "a") >= 16 and any(m.what == FINISH for m in scenario.moves)
+        ended = {name for move in scenario.moves if move.what == FINISH for name in move.names}
+        return asked(scenario, "a") >= 16 and ended == {a.name for a in scenario.asks}
 
-    assert [a.name for a in shrink(Scenario(moves), breaks, 1000).scenario.asks] == ["x", "y"]
+    small = shrink(Scenario(ENDS), breaks, 1000).scenario
+    (one,) = small.asks
+    assert [(m.what, m.names) for m in small.moves] == [(SUBMIT, ()), (FINISH, (one.name,))]
+
+
+def test_what_goes_on_does_not_become_one_with_what_ends():
+    def breaks(scenario: Scenario) -> bool:
+        return asked(scenario, "a") >= 16 and any(m.names == ("x",) for m in scenario.moves)
+
+    assert [a.name for a in shrink(Scenario(ENDS[:2]), breaks, 1000).scenario.asks] == ["x", "y"]
