@@ -67,7 +67,7 @@ class Tell(Protocol):
         ...
 
 
-def nobody(level: str, message: str, **fields: Any) -> None:  # noqa: ARG001 - of the protocol
+def nobody(level: str, message: str, **fields: Any) -> None:
     """Tells nobody."""
 
 

@@ -23,6 +23,7 @@ PROGRAMS = {
 }
 KUEUE = "sigs.k8s.io/kueue@v0.17.0"
 OPENREPORTS = "github.com/openreports/reports-api@v0.2.1"
+CERT_MANAGER = "github.com/cert-manager/cert-manager@v1.20.0"
 KYVERNO = "github.com/kyverno/kyverno@v1.19.1"
 # Without symbols; without cgo, so that no C compiler is needed. The version is what discovery shows.
 FLAGS = (
@@ -99,6 +100,11 @@ def report_definitions(group):
     if group == "openreports.io":
         return sorted((module(OPENREPORTS) / "config" / "crd").glob("*.yaml"))
     return sorted((module(KYVERNO) / "config" / "crds" / "policyreport").glob("*.yaml"))
+
+
+def manager_definitions():
+    """cert-manager's of certificates and issuers. Raises Missing."""
+    return sorted((module(CERT_MANAGER) / "deploy" / "crds").glob("cert-manager.io_*.yaml"))
 
 
 def module(name):
