@@ -141,10 +141,11 @@ def _passed(bench: Bench, team: TeamPromise) -> Verdict | None:
 
 
 def _starved(scenario: Scenario, story: Story) -> str:
-    """In words, the job within the guarantee that never ran; "" when it did."""
+    """In words, the job within the guarantee that never ran; "" when it did, or while somebody goes on for ever."""
     name = f"{MINE}last"
-    if _ran(story) or name not in story.waiting:
-        return ""
+    ended = {name for move in scenario.moves if move.what == FINISH for name in move.names}
+    if _ran(story) or name not in story.waiting or not ended.issuperset(story.holding):
+        return ""  # who waits for what never ends is not starved by it
     ask = next(a for a in scenario.asks if a.name == name)
     ahead = [a.name for a in scenario.asks if a.name.startswith(f"{MINE}ahead") and a.name in story.waiting]
     behind = f" behind {ahead[0]}, which can not start ({story.waiting[ahead[0]]})" if ahead else ""
