@@ -237,7 +237,8 @@ def _check(state: os.stat_result) -> None:
 
 
 def _readable(folder: int, name: str) -> int:
-    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+    # Without waiting: a pipe would keep us for ever before we could see that it is one.
+    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     try:
         _check(os.fstat(handle))
     except OSError:
