@@ -6,8 +6,8 @@ handed over and nothing is loaded again. What a process does not give back, for 
 
 from __future__ import annotations
 
+import _pickle as pickle  # the module around it takes longer to load than to use
 import os
-import pickle
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -78,7 +78,7 @@ def _work(tasks: Sequence[Callable[[], Any]], numbers: int, send: int) -> None:
 
 def _received(data: bytes) -> dict[int, Any]:
     try:
-        found = pickle.loads(data)  # noqa: S301 - written by our own process
+        found = pickle.loads(data)
     except Exception:  # noqa: BLE001 - a process that was ended gives half of it, or nothing
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,7 +1,7 @@
-"""Speed of `policycheck lint`: many documents and a cold start, stage by stage, against yamllint.
+"""Speed of `policycheck lint`: many documents and a cold start, stage by stage, against yamllint and kubeconform.
 
 Prints tables. Ratios are of medians from interleaved runs on the same files, so that what else the
-machine does falls on both. README.md beside this file says how to read them.
+machine does falls on all. README.md beside this file says how to read them, and how to get kubeconform.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import yaml
 # (stage, module, attribute): the time spent inside, less that of stages called from there.
 STAGES = (
     ("files and scopes", "policycheck.app", "gather"),
-    ("parse", "policycheck.app.gather", "load_file"),
+    ("parse", "policycheck.app.reading", "parse"),
+    ("what is kept", "policycheck.app.kept", "unpacked"),
     ("read facts", "policycheck.systems.registry", "read"),
     ("rulebook", "policycheck.app", "rulebook"),
     ("link", "policycheck.app", "linked"),
@@ -193,51 +194,182 @@ def wrap(module: Any, attribute: str, stage: str, spent: dict[str, float], stack
     setattr(module, attribute, timed)
 
 
-def seconds(command: list[str]) -> float:
+class Spent(NamedTuple):
+    """Of one command: seconds on the clock, and of processors in it and in its processes."""
+
+    clock: float
+    processor: float
+
+
+class Row(NamedTuple):
+    """A command of a table, and what is done before each of its runs."""
+
+    label: str
+    command: list[str]
+    before: Callable[[int], None] = lambda _: None
+
+
+def run(command: list[str], **more: str) -> Spent:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-    spent = time.perf_counter() - begin
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, env={**os.environ, **more}
+    )
+    clock = time.perf_counter() - begin
     if done.returncode not in {0, 1}:
         raise SystemExit(f"{command} exited {done.returncode}\n{done.stderr.decode(errors='replace')}")
-    return spent
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Spent(clock, now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime)
 
 
-def compare(name: str, runs: int, seed: int) -> None:
+def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
     size = SIZES[name]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
+        folder = Path(scratch) / "files"
+        folder.mkdir()
+        os.environ["POLICYCHECK_CACHE_DIR"] = f"{scratch}/cache"
         total = write(folder, size, seed)
         print(
             f"\n{name}: {size.documents:,} documents in {size.files} files, {total / 1e6:.2f} MB, seed {seed}"
         )
         arguments = ["lint", str(folder), "--exit-zero", "--format", "json"]
         ours = [sys.executable, "-m", "policycheck", *arguments]
-        peer = [sys.executable, "-m", "yamllint", str(folder)]
-        seconds(ours)  # compiles the rules and the bytecode
-        seconds(peer)
-        pairs = [(seconds(ours), seconds(peer)) for _ in range(runs)]
-        report(pairs)
-        stages(arguments)
+        rows = [
+            Row("policycheck, nothing kept", [*ours, "--no-cache"]),
+            Row("policycheck, one file new", ours, lambda turn: change(folder, turn)),
+            Row("policycheck, all kept", ours),
+        ]
+        if name == "many":
+            rows.append(Row("policycheck, all kept, --jobs 1", [*ours, "--jobs", "1"]))
+            rows.append(Row("policycheck, nothing kept, --jobs 1", [*ours, "--no-cache", "--jobs", "1"]))
+        rows.append(Row("yamllint", [sys.executable, "-m", "yamllint", str(folder)]))
+        if peer is not None:
+            rows.append(Row("kubeconform", peer.command(folder, Path(scratch))))
+        table(rows, runs)
+        stages([*arguments, "--jobs", "1", "--no-cache"], "nothing kept, one process")
+        stages([*arguments, "--jobs", "1"], "all kept, one process")
 
 
-def report(pairs: list[tuple[float, float]]) -> None:
-    print(f"  {'':<18}{'median':>9}{'least':>9}{'most':>9}   (s, {len(pairs)} interleaved runs)")
-    medians = []
-    for label, column in (("policycheck", 0), ("yamllint", 1)):
-        times = [pair[column] for pair in pairs]
-        medians.append(statistics.median(times))
-        print(f"  {label:<18}{medians[-1]:>9.3f}{min(times):>9.3f}{max(times):>9.3f}")
-    print(f"  ratio to yamllint {medians[0] / medians[1]:>9.2f}   (below 1: faster)")
+def change(folder: Path, turn: int) -> None:
+    """One file of the folder is new: a comment is, and with it the content."""
+    file = folder / "part-003.yaml"
+    text = file.read_text(encoding="utf-8").removeprefix("# turn").lstrip("0123456789 \n")
+    file.write_text(f"# turn {turn}\n{text}", encoding="utf-8")
 
 
-def stages(arguments: list[str]) -> None:
+def table(rows: list[Row], runs: int) -> None:
+    for row in rows:  # compiles rules and bytecode, and fills what is kept
+        run(row.command)
+    spent: dict[str, list[Spent]] = {row.label: [] for row in rows}
+    for turn in range(runs):
+        for row in rows:
+            row.before(turn)
+            spent[row.label].append(run(row.command))
+    peers = [row.label for row in rows if not row.label.startswith("policycheck")]
+    head = "".join(f"{f'to {peer}':>16}" for peer in peers)
+    print(f"  {'':<36}{'clock':>8}{'least':>8}{'most':>8}{'processor':>11}{head}   ({runs} interleaved runs)")
+    median = {
+        label: Spent(*(statistics.median(column) for column in zip(*each, strict=True)))
+        for label, each in spent.items()
+    }
+    for label, one in median.items():
+        clocks = [each.clock for each in spent[label]]
+        ratios = "".join(
+            f"{one.clock / median[peer].clock:>8.2f}{one.processor / median[peer].processor:>8.2f}"
+            for peer in peers
+        )
+        print(
+            f"  {label:<36}{one.clock:>8.3f}{min(clocks):>8.3f}{max(clocks):>8.3f}{one.processor:>11.3f}{ratios}"
+        )
+    print("  seconds, medians; ratios of clock and of processor time, below 1: faster")
+
+
+def stages(arguments: list[str], what: str) -> None:
     done = subprocess.run(
         [sys.executable, __file__, "--child", *arguments], capture_output=True, text=True, check=False
     )
     told = json.loads(done.stderr.strip().splitlines()[-1])
-    print(f"  stages (one run, exit code {told['code']}, peak {told['peakMiB']:.0f} MiB)")
+    print(f"  stages, {what} (one run, exit code {told['code']}, peak {told['peakMiB']:.0f} MiB)")
     for stage, spent in told["seconds"].items():
         print(f"    {stage:<18}{spent:>9.3f}")
+
+
+class Peer(NamedTuple):
+    """kubeconform, and where the schemas come from: CustomResourceDefinitions, and JSON Schemas of core kinds."""
+
+    binary: str
+    crds: Path
+    core: Path
+
+    def command(self, folder: Path, scratch: Path) -> list[str]:
+        """Checks every document of the folder against a schema that lies on this machine."""
+        schemas = scratch / "schemas"
+        schemas.mkdir(exist_ok=True)
+        self._write(schemas)
+        where = f"{schemas}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
+        command = [self.binary, "-strict", "-summary", "-schema-location", where, str(folder)]
+        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        if "Invalid: 0, Errors: 0, Skipped: 0" not in told:
+            raise SystemExit(f"kubeconform does not check all files:\n{told[-600:]}")
+        return command
+
+    def _write(self, schemas: Path) -> None:
+        for file in sorted(self.crds.glob("*.yaml")):
+            spec = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["spec"]
+            group, kind = spec["group"].split(".")[0], spec["names"]["kind"].lower()
+            for version in spec["versions"]:
+                made = closed(version["schema"]["openAPIV3Schema"])
+                made["properties"]["metadata"] = {"type": "object"}
+                (schemas / f"{kind}-{group}-{version['name']}.json").write_text(json.dumps(made))
+        for name in ("job-batch-v1", "deployment-apps-v1", "namespace-v1"):
+            whole = json.loads((self.core / "_definitions.json").read_text(encoding="utf-8"))["$defs"]
+            made = json.loads((self.core / f"{name}.json").read_text(encoding="utf-8"))
+            (schemas / f"{name}.json").write_text(json.dumps(inlined(made, whole)))
+
+
+def closed(node: Any) -> Any:
+    """A structural schema as plain JSON Schema that takes no unknown fields."""
+    if isinstance(node, list):
+        return [closed(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: closed(value) for key, value in node.items()}
+    if made.get("x-kubernetes-int-or-string"):
+        return {"oneOf": [{"type": "string"}, {"type": "integer"}]}
+    if made.get("type") == "object" and "properties" in made:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def inlined(node: Any, definitions: dict[str, Any]) -> Any:
+    """A schema without references into another file."""
+    if isinstance(node, list):
+        return [inlined(one, definitions) for one in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return inlined(definitions[node["$ref"].rsplit("/", 1)[1]], definitions)
+    return {key: inlined(value, definitions) for key, value in node.items()}
+
+
+def profile(name: str, seed: int) -> None:
+    """Where the time of one process goes, function by function, when everything is kept."""
+    import cProfile
+    import pstats
+
+    from policycheck.adapters.cli import main as command
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "files"
+        folder.mkdir()
+        os.environ["POLICYCHECK_CACHE_DIR"] = f"{scratch}/cache"
+        write(folder, SIZES[name], seed)
+        lint = ["lint", str(folder), "--exit-zero", "--jobs", "1", f"--format=json={scratch}/out", "-q"]
+        command(lint)
+        profiler = cProfile.Profile()
+        profiler.runcall(command, lint)
+        print(f"\n{name}: {' '.join(['policycheck', *lint[:1], '...', *lint[2:5]])}")
+        pstats.Stats(profiler).strip_dirs().sort_stats("tottime").print_stats(25)
 
 
 def main() -> None:
@@ -248,6 +380,10 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(SIZES))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kubeconform", metavar="BIN", help="compare with it, too; with --crds and --core")
+    parser.add_argument("--crds", type=Path, metavar="DIR", help="Kueue's CustomResourceDefinitions")
+    parser.add_argument("--core", type=Path, metavar="DIR", help="JSON Schemas of Kubernetes' own kinds")
+    parser.add_argument("--profile", action="store_true", help="functions that take the time, and stop")
     parser.add_argument("--write", metavar="DIR", help="write the files of --only there and stop")
     given = parser.parse_args()
     os.environ.pop("FORCE_COLOR", None)
@@ -257,8 +393,12 @@ def main() -> None:
         Path(given.write).mkdir(parents=True, exist_ok=True)
         write(Path(given.write), SIZES[given.only or "many"], given.seed)
         return
+    peer = Peer(given.kubeconform, given.crds, given.core) if given.kubeconform else None
     for name in [given.only] if given.only else sorted(SIZES):
-        compare(name, given.runs, given.seed)
+        if given.profile:
+            profile(name, given.seed)
+        else:
+            compare(name, given.runs, given.seed, peer if name == "many" else None)
 
 
 if __name__ == "__main__":
