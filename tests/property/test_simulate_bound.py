@@ -1,4 +1,4 @@
-"""Bounds on what preemption can free never hide a victim."""
+"""What is told without nominating, or without a search for victims, is what would have been found."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 
 from policycheck.systems.kueue.case import run
-from policycheck.systems.kueue.scheduler import nominate
+from policycheck.systems.kueue.scheduler import cycle, nominate
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
@@ -40,3 +40,31 @@ def test_time_is_the_same_without_bounds(scene):
         return repr(made._replace(nominations=0))
 
     assert play() == without_bounds(play)
+
+
+def nominating_all(play):
+    """Every head is nominated, the long way."""
+    hopeless, plain = cycle.hopeless, nominate.Nominator._plain
+    cycle.hopeless = lambda session, item, queue: ""  # noqa: ARG005 - as it is called
+    nominate.Nominator._plain = lambda self, item, queue: None  # noqa: ARG005 - as it is called
+    try:
+        return play()
+    finally:
+        cycle.hopeless, nominate.Nominator._plain = hopeless, plain
+
+
+@given(worlds())
+def test_runs_are_the_same_when_every_head_is_nominated(doc):
+    def play():
+        return json.dumps(run(expand(doc)), sort_keys=True)
+
+    assert play() == nominating_all(play)
+
+
+@given(scenes(blocking=True))
+def test_time_is_the_same_when_every_head_is_nominated(scene):
+    def play():
+        made = scene.play(horizon=30_000, happenings=True)
+        return repr(made._replace(nominations=0))
+
+    assert play() == nominating_all(play)

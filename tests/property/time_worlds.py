@@ -63,7 +63,7 @@ def queues(draw: Any, *, borrowing: bool, policies: bool) -> tuple[ClusterQueue,
     """One to four queues, some of them in a cohort."""
     found = []
     for number in range(draw(st.integers(1, 4))):
-        cohort = draw(st.sampled_from(["", "co", "co"]))
+        cohort = draw(st.sampled_from(["", "co", "co", "other"]))
         limit = draw(st.sampled_from([None, 0, 3])) if borrowing else 0
         quota = Quota(draw(st.integers(1, 6)), limit if cohort else None)
         reclaim = draw(POLICY) if policies else "Never"
@@ -99,12 +99,24 @@ def jobs(draw: Any, names: list[str], *, most: int = 12) -> tuple[Job, ...]:
 
 
 @st.composite
-def scenes(draw: Any, *, borrowing: bool = True, policies: bool = True, nodes: bool | None = None) -> Scene:
-    """A scenario."""
+def scenes(
+    draw: Any,
+    *,
+    borrowing: bool = True,
+    policies: bool = True,
+    nodes: bool | None = None,
+    blocking: bool = False,
+) -> Scene:
+    """A scenario; ``blocking``: perhaps one in which nothing is admitted while pods of others do not run."""
     held = draw(queues(borrowing=borrowing, policies=policies))
     coming = draw(jobs([q.name for q in held]))
     waits = WaitForPodsReady(
-        enabled=draw(st.booleans()), timeout=1, recovery_timeout=1, backoff_base=1, backoff_limit=1
+        enabled=draw(st.booleans()),
+        timeout=1,
+        recovery_timeout=1,
+        block_admission=blocking and draw(st.booleans()),
+        backoff_base=1,
+        backoff_limit=1,
     )
     fair = FairSharing() if draw(st.booleans()) else None
     configuration = Configuration(wait_for_pods_ready=waits, fair_sharing=fair, found=True)
