@@ -406,7 +406,7 @@ class _Run:
         read = _Pair(*(tuple(self.judge.notice(cluster, key)) for cluster in sides[:2]))
         if sides.scene is None:
             every = (*groups.own, *groups.near, *groups.whole)
-            return [read, self._both(sides.before, sides.after, every, "everything")]
+            return [read, self._both(lambda: sides.before, sides.after, every, "everything")]
         near = self._narrow(sides, wide=False)
         own = tuple(b for b in groups.own if kind_of(b.rule.subject) == key[:2])
         if self.is_work:
@@ -416,15 +416,17 @@ class _Run:
         wide = self._narrow(sides, wide=True)
         found = [read, self._both(*near, own, "own"), self._both(*wide, groups.near, "trees")]
         asked = self._whole(groups.whole)
-        return [*found, self._both(sides.before, sides.after, asked, "whole")] if asked else found
+        return [*found, self._both(lambda: sides.before, sides.after, asked, "whole")] if asked else found
 
     def _whole(self, rules: Rules) -> Rules:
         """The rules about all trees for which something changed."""
         old, new = self.change.old, self.change.new
         differs = {which: aspect(old, which) != aspect(new, which) for which in get_args(Aspect)}
+        if self.samples:  # what waits asks for quota, and has a priority
+            differs |= {"sums": True, "settings": True}
         return tuple(b for b in rules if differs[WHOLE[b.rule.check]])
 
-    def _both(self, before: Cluster, after: Cluster, rules: Rules, what: str) -> _Pair:
+    def _both(self, before: Callable[[], Cluster], after: Cluster, rules: Rules, what: str) -> _Pair:
         if self.rules is not None:
             rules = tuple(b for b in rules if b.rule.id in self.rules)
         outcome = self.judge.look(after, rules, self.late, self.today)
@@ -437,7 +439,12 @@ class _Run:
         return self.scene is None or self.scene.has(cluster.entries[hit.hit.id].facts.key)
 
     def _earlier(
-        self, before: Cluster, after: Cluster, rules: Rules, what: str, found: tuple[RawHit, ...]
+        self,
+        before: Callable[[], Cluster],
+        after: Cluster,
+        rules: Rules,
+        what: str,
+        found: tuple[RawHit, ...],
     ) -> tuple[RawHit, ...]:
         """What rules that found something found before. An object that was not there had nothing."""
         key = self.change.facts.key if self.change.old is None else None
@@ -451,15 +458,18 @@ class _Run:
                 made.extend(self._hits(before, bound))
         return tuple(made)
 
-    def _hits(self, cluster: Cluster, bound: _Bound) -> tuple[RawHit, ...]:
-        return tuple(self.judge.look(cluster, (bound,), self.late, self.today).hits)
+    def _hits(self, cluster: Callable[[], Cluster], bound: _Bound) -> tuple[RawHit, ...]:
+        return tuple(self.judge.look(cluster(), (bound,), self.late, self.today).hits)
 
-    def _narrow(self, sides: _Sides, *, wide: bool, narrow_state: bool = True) -> tuple[Cluster, Cluster]:
+    def _narrow(
+        self, sides: _Sides, *, wide: bool, narrow_state: bool = True
+    ) -> tuple[Callable[[], Cluster], Cluster]:
+        """Both sides with the scene in focus; the one before is made when it is asked for."""
         scene = sides.scene
         assert scene is not None  # noqa: S101 - asked by the caller
         leads = self.judge.leads(sides.before)
-        made = []
-        for cluster in (sides.before, sides.after):
+
+        def made(cluster: Cluster) -> Cluster:
             narrowed = focus.narrowed(_state(cluster), scene, leads)
             index = self._index(cluster.index, scene, focus.shown(narrowed) if wide else {})
             systems = {**cluster.systems, "kueue": narrowed} if narrow_state else cluster.systems
@@ -468,8 +478,9 @@ class _Run:
             )
             one.__dict__["reading"] = cluster.reading  # of all that is in sight
             inherit(one, cluster, same_queues=self.is_work)
-            made.append(one)
-        return made[0], made[1]
+            return one
+
+        return cache(lambda: made(sides.before)), made(sides.after)
 
     def _index(self, full: Index, scene: focus.Scene, shown: Mapping[str, tuple[ObjectKey, ...]]) -> Index:
         """``full`` for lookups; of kinds of which there are many only the scene for whoever goes through them."""

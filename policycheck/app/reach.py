@@ -14,10 +14,10 @@ from policycheck.model.facts import Facts
 from policycheck.model.workload import Workload
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, KueueWorkload, LocalQueue
 
-Aspect = Literal["names", "sums", "settings", "marks"]
+Aspect = Literal["names", "sums", "settings", "spaces", "marks"]
 
 # Rules about all trees at once, by what of an object they read: names and references to them, quota summed over
-# flavors, labels and annotations of queues, or what the scheduler's Configuration and the like are held against.
+# flavors, namespaces that have queues, labels and annotations of queues, or what the scheduler's Configuration and the like are held against.
 WHOLE: Mapping[str, Aspect] = {
     **dict.fromkeys(
         (
@@ -77,11 +77,11 @@ WHOLE: Mapping[str, Aspect] = {
             "kueue.topology_gate_off",
             "kueue.topology_not_yet",
             "kueue.excludes_before",
-            "kueue.manages_everything",
-            "kueue.manages_nobody",
-            "kueue.queue_where_nothing_is_managed",
         ),
         "settings",
+    ),
+    **dict.fromkeys(
+        ("kueue.manages_everything", "kueue.manages_nobody", "kueue.queue_where_nothing_is_managed"), "spaces"
     ),
 }
 # Rules about workloads that look at all trees for it.
@@ -89,7 +89,11 @@ WORK_AND_WHOLE = frozenset({"kueue.sometimes_held", "gpu.strategy_mismatch"})
 # Rules that look at no workload: nothing that they find changes with one.
 WITHOUT_WORK = frozenset(
     {
-        *(check for check, aspect in WHOLE.items() if check.startswith("kueue.") and aspect == "settings"),
+        *(
+            check
+            for check, aspect in WHOLE.items()
+            if check.startswith("kueue.") and aspect in ("settings", "spaces")
+        ),
         "kueue.cluster_queue_misspelt",
         "kueue.flavor_misspelt",
         "kueue.check_misspelt",
@@ -212,6 +216,10 @@ def aspect(facts: Facts | None, which: Aspect) -> object:
         queue = facts.typed
         return (queue.labels, queue.annotations) if isinstance(queue, ClusterQueue) else None
     match facts.typed:
+        case ClusterQueue() as queue if which == "spaces":
+            return queue.namespace_selector
+        case Cohort() if which == "spaces":
+            return ()
         case ClusterQueue() as queue:
             names = (
                 queue.cohort,
@@ -229,5 +237,6 @@ def aspect(facts: Facts | None, which: Aspect) -> object:
                 return cohort.parent, flavors, facts.api_version
             return cohort.parent, cohort.groups
         case LocalQueue() as local:
-            return local.cluster_queue, facts.api_version
+            # Without workloads in it, it holds and asks for nothing.
+            return None if which in ("sums", "settings") else (local.cluster_queue, facts.api_version)
     return facts.value

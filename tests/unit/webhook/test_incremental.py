@@ -51,6 +51,29 @@ def test_the_drawn_changes_have_findings():
     assert sum(hold(seed) for seed in range(20)) >= 5
 
 
+def test_one_change_after_another_in_other_trees():
+    world = World("live")
+    for one in (worlds.flavor(), worlds.node("n0")):
+        world.put(one)
+    for n in range(6):
+        world.put(worlds.queue(f"q{n}", n + 1, f"c{n // 2}"))
+        world.put(worlds.local("main", f"team-{n}", f"q{n}"))
+    judge = worlds.judge_of(world)
+    for pods in (1, 4, 8, 12):
+        for n in (0, 2, 4, 5, 3, 1):
+            change = Change(None, read(worlds.job(f"j{pods}", f"team-{n}", pods=pods)))
+            before, after = worlds.both(world, judge, change)
+            was, now = worlds.lint(before), worlds.lint(after)
+            assert {f.fingerprint for f in judge.judge(change).new} == now.keys() - was.keys()
+        name = f"q{pods % 6}"
+        old = world.cluster().index.first(read(worlds.queue(name)).key).facts
+        change = Change(old, read(worlds.queue(name, pods, "c1")))
+        before, after = worlds.both(world, judge, change)
+        was, now = worlds.lint(before), worlds.lint(after)
+        assert {f.fingerprint for f in judge.judge(change).new} == now.keys() - was.keys()
+        world.put(worlds.queue(name, pods, "c1"))
+
+
 def test_every_rule_in_the_tables_is_one():
     checks = {rule.check for rule in worlds.book().rules if rule.check}
     assert set(WHOLE) | WITHOUT_WORK | WORK_AND_WHOLE <= checks

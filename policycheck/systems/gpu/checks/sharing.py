@@ -73,8 +73,12 @@ def _promised(cluster: Cluster) -> dict[tuple[str, str], list[tuple[str, int]]]:
     return found
 
 
+def _has_shares(cluster: Cluster) -> bool:
+    return any(n.accelerators is not None and n.accelerators.shares for n in cluster.inventory.nodes)
+
+
 def _offers(cluster: Cluster) -> Iterator[tuple[Flavor, str, Offer]]:
-    if not any(n.accelerators is not None and n.accelerators.shares for n in cluster.inventory.nodes):
+    if not _has_shares(cluster):
         return
     flavors = {flavor.name: flavor for flavor in cluster.view.flavors}
     for name, resource in _promised(cluster):
@@ -86,7 +90,7 @@ def _offers(cluster: Cluster) -> Iterator[tuple[Flavor, str, Offer]]:
 
 def quota_counts_shares(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
     """More quota than cards, in a flavor whose nodes all share their cards under the GPU's own name."""
-    promised = _promised(cluster)
+    promised = _promised(cluster) if _has_shares(cluster) else {}
     for flavor, resource, found in _offers(cluster):
         cards, total = found.cards, sum(n for _, n in promised[flavor.name, resource])
         if not found.shared or found.whole or resource.endswith(".shared") or _is_named(flavor):

@@ -38,7 +38,11 @@ def derived(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
 
 
 def settled(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
-    """The same for what workloads have no part in: clusters that differ in workloads alone share it."""
+    """The same for what workloads have no part in: a cluster that differs from another in workloads alone has
+    it from that one (``inherit``), worked out there, on all of its queues.
+    """
+    while (whole := cluster.__dict__.get("_whole")) is not None:
+        cluster = whole
     kept: dict[object, object] = cluster.__dict__.setdefault("_settled", {})
     if make not in kept:
         kept[make] = make(cluster)
@@ -46,12 +50,11 @@ def settled(cluster: Cluster, make: Callable[[Cluster], T]) -> T:
 
 
 def inherit(cluster: Cluster, older: Cluster, *, same_queues: bool) -> None:
-    """Lets ``cluster`` have what was worked out for ``older``, from which it differs in workloads alone, or
-    (not ``same_queues``) in anything but its hardware.
+    """Lets ``cluster`` have what is worked out for ``older``, from which it differs in workloads (and in what is
+    in focus) alone, or (not ``same_queues``) in anything but its hardware.
     """
-    kept = older.__dict__.setdefault("_settled", {})
     if same_queues:
-        cluster.__dict__["_settled"] = kept
+        cluster.__dict__["_whole"] = older
     elif cluster.inventory is older.inventory:
         cluster.__dict__["_settled"] = {_shelf: shelf(older)}
 
