@@ -34,7 +34,7 @@ def scan(cluster: str, reports: str, **options: Any) -> int:
     """
     if not cluster.startswith(common.CLUSTER):
         raise common.usage_error(f"{cluster!r} is no running cluster: write cluster:CONTEXT")
-    settings = common.load_settings(options["config"], ())
+    settings = common.load_settings(options["config"], (), isolated=options["isolated"])
     settings = settings._replace(
         inventory=options["inventory"] or settings.inventory,
         target=options["target"] or settings.target,
