@@ -71,7 +71,8 @@ class Happened(NamedTuple):
 
 class Story(NamedTuple):
     """How a scenario went. ``unplaced`` are workloads with quota for whose pods there is no node, with the
-    reason; ``loop`` the cycles of one turn when states repeat for ever.
+    reason; ``loop`` the cycles of one turn when states repeat for ever; ``coming`` workloads with quota whose
+    nodes are not there yet, and come when they are asked for.
     """
 
     happened: tuple[Happened, ...]
@@ -80,6 +81,7 @@ class Story(NamedTuple):
     unplaced: Mapping[str, str] = {}
     loop: int = 0
     cycles: int = 0
+    coming: frozenset[str] = frozenset()
 
     def evictions(self, name: str) -> int:
         """How often a workload was evicted."""

@@ -150,11 +150,11 @@ def _stuck(arena: Arena, queue: str, lowest: tuple[str, int]) -> Iterable[Ask]:
 
 
 def _held(story: Story, queue: str, resource: str) -> int:
-    """What the team's workloads hold of ``resource``, those without nodes left out."""
+    """What the team's workloads hold of ``resource``, those without nodes in sight left out."""
     return sum(
         one.usage.get(resource, 0)
         for name, grant in story.holding.items()
-        if grant.queue == queue and name not in story.unplaced
+        if grant.queue == queue and name not in story.unplaced and name not in story.coming
         for one in grant.sets
     )
 

@@ -14,8 +14,10 @@ from policycheck.simulate.scheduler import Grant, SetGrant
 from policycheck.systems.core.scheduler.placer import NodePlacer
 from policycheck.systems.gpu.device import devices_of
 from policycheck.systems.kueue.arena.alike import Alike, is_plain
+from policycheck.systems.kueue.arena.provision import Brought, is_brought
 from policycheck.systems.kueue.model import KueueObjects
 
+NOTHING: Brought = {}
 _HOSTNAME = "kubernetes.io/hostname"
 _MOST_STATES = 100_000  # of nodes, that are kept from story to story
 _MOST_STARTED = 20_000
@@ -24,8 +26,9 @@ _MOST_STARTED = 20_000
 class Floor:
     """The nodes of a scope with nothing of an attack on them. Asking leaves it as it is."""
 
-    def __init__(self, nodes: Sequence[Node], objects: KueueObjects) -> None:
-        self._nodes, self._objects = nodes, objects
+    def __init__(self, nodes: Sequence[Node], objects: KueueObjects, brought: Brought = NOTHING) -> None:
+        """``brought``: of which queues nodes of which flavors come when they are asked for; nothing is said of them."""
+        self._nodes, self._objects, self._brought = nodes, objects, brought
         self._placer: NodePlacer | None = None
         self.alike = Alike(self._fresh())
         # A podset with what its flavors add; the first is kept, since it is known by its identity.
@@ -36,7 +39,7 @@ class Floor:
 
     def unplaced(self, held: Iterable[tuple[Ask, Grant]]) -> Mapping[str, str]:
         """Why pods of a workload wait, for every workload of which some do."""
-        asked = [(ask.name, [s for s in self._sets(ask, grant) if s is not None]) for ask, grant in held]
+        asked = [(ask.name, list(self._sets(ask, grant))) for ask, grant in held]
         if all(one.fixed for _, sets in asked for one in sets):
             return {}  # it was decided with a place for each
         if self.alike.states > _MOST_STATES:
@@ -62,11 +65,12 @@ class Floor:
                 found[job] = f"{pods} of {sum(s.pods for s in sets)} pods wait: {waiting[0].why}"
         return found
 
-    def _sets(self, ask: Ask, grant: Grant) -> Iterable[Set | None]:
+    def _sets(self, ask: Ask, grant: Grant) -> Iterable[Set]:
         given = {one.name: one for one in grant.sets}
         for spec in ask.shape.pod_sets:
             one = given.get(spec.name or "main") or (grant.sets[0] if len(grant.sets) == 1 else None)
-            yield None if one is None else self._set(spec, one)
+            if one is not None and not is_brought(self._brought, grant.queue, one):
+                yield self._set(spec, one)
 
     def _set(self, spec: PodSet, given: SetGrant) -> Set:
         """The podset as Kueue starts it: with the labels and tolerations of its flavors."""
@@ -140,8 +144,8 @@ class Later(Mapping[str, str]):
         return repr(self._all())
 
 
-def floor(nodes: Sequence[Node] | None, objects: KueueObjects) -> Floor | None:
+def floor(nodes: Sequence[Node] | None, objects: KueueObjects, brought: Brought = NOTHING) -> Floor | None:
     """The nodes as a floor; None when they are not all known, or one does not say what it has."""
     if nodes is None or any(node.allocatable is None for node in nodes):
         return None
-    return Floor(nodes, objects)
+    return Floor(nodes, objects, brought)

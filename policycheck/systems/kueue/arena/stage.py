@@ -36,6 +36,7 @@ from policycheck.systems.kueue.arena.entrance import Entrance, entrances
 from policycheck.systems.kueue.arena.floor import Floor, Later, floor
 from policycheck.systems.kueue.arena.kin import kin_of
 from policycheck.systems.kueue.arena.ladder import rungs
+from policycheck.systems.kueue.arena.provision import brought_of, is_brought, said
 from policycheck.systems.kueue.arena.reach import accelerators, spanned, tolerated
 from policycheck.systems.kueue.arena.serving import services, uncovered
 from policycheck.systems.kueue.arena.theatre import START, Theatre, name_of, without
@@ -83,6 +84,7 @@ class KueueArena:
         self.accelerators = accelerators(opening)
         self._floors: dict[tuple[str, ...], Floor | None] = {}
         self._fits: dict[tuple[str, str], str] = {}
+        self._brought = brought_of(opening.objects, self.hosts)
         self._theatre = Theatre(self._opening, self._doors)
         self._casing = Casing(cluster, self._opening, self._doors)
         self._cluster = cluster
@@ -168,7 +170,8 @@ class KueueArena:
     def timing(self, queue: str) -> Timing:
         """What it waits for at worst."""
         others = [shape for name in (queue, *self.peers(queue)) for shape in self.shapes(name)]
-        return timing(self.opening, self.opening.objects.cluster_queues[queue], others, self._delays)
+        found = timing(self.opening, self.opening.objects.cluster_queues[queue], others, self._delays)
+        return found._replace(sources=(*found.sources, *said(self._brought, queue)))
 
     def ladder(self) -> list[Ladder]:
         """Pod priority among the classes in use."""
@@ -267,6 +270,16 @@ class KueueArena:
             Later(lambda: self._unplaced(scenario, holding, happened)),
             run.loop.period if run.loop is not None and not run.converged else 0,
             run.ran,
+            self._coming(holding),
+        )
+
+    def _coming(self, holding: Mapping[str, Grant]) -> frozenset[str]:
+        if not self._brought or self._opening.nodes is None:
+            return frozenset()
+        return frozenset(
+            name
+            for name, grant in holding.items()
+            if any(is_brought(self._brought, grant.queue, one) for one in grant.sets)
         )
 
     def _happened(self, run: Run) -> Iterable[Happened]:
@@ -298,7 +311,7 @@ class KueueArena:
         if key not in self._floors:
             nodes = self._opening.nodes
             known = None if nodes is None else without(nodes, key)
-            self._floors[key] = floor(known, self._opening.objects)
+            self._floors[key] = floor(known, self._opening.objects, self._brought)
         ground = self._floors[key]
         if ground is None:
             return {}
