@@ -27,6 +27,7 @@ expression: "has(object.metadata.labels) && 'team' in object.metadata.labels"   
 message: "{{object.metadata.name}} has no label 'team'"
 rationale: Say why it hurts, in the words of someone who has been paged for it.
 remediation: Say what to write instead.
+# fix: {{safety: unsafe, changes: [{{set: object.metadata.labels.team, value: research}}]}}   # docs/fixes.md
 sources:
   - Say where the claim is documented.
 since: "0.1"
