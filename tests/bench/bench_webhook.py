@@ -360,6 +360,74 @@ async def measure(
         print(f"random bodies: {dict(found)}; resident {usage(process.pid)[1]:.0f} MiB")
 
 
+def memory(queues: int, nodes: int, workloads: int) -> None:
+    """What a world of that size takes, fed as a watch feeds it, and what a judgement costs in it."""
+    import resource
+
+    from policycheck.app.admission import Change, Judge
+    from policycheck.app.book import rulebook, systems
+    from policycheck.app.world import World, read
+    from policycheck.lint.settings import Settings, Target
+
+    def resident() -> float:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        return next(int(x.split()[1]) for x in status.splitlines() if x.startswith("VmRSS")) / 1024
+
+    begin, base = time.process_time(), resident()
+    world = World("cluster", required=())
+    with tempfile.TemporaryDirectory() as name:
+        held = state(Path(name), queues, 0)
+        for one in json.loads((Path(name) / "all.json").read_text(encoding="utf-8"))["items"]:
+            world.put(one)
+    steps = [("queues and namespaces", resident(), time.process_time())]
+    for n in range(nodes):
+        world.put(live(node(n), n))
+    steps.append((f"{nodes:,} nodes", resident(), time.process_time()))
+    arrivals = Arrivals(held, "work")
+    draw = random.Random(5)
+    for n in range(workloads):
+        value, _, _ = arrivals.made("workload", n)
+        cell = value["spec"]["podSets"][0]
+        cell["count"] = draw.randint(1, 8)
+        if n % 2:  # half of them run
+            value["status"] = {"admission": {"clusterQueue": "queue-1"}}
+        world.put(live(value, n))
+    steps.append((f"{workloads:,} workloads", resident(), time.process_time()))
+    for n in range(workloads):
+        pod = thing("v1", "Pod", f"pod-{n}", f"team-{n % 500}", spec=arrivals.template(1)["spec"])
+        pod["metadata"]["labels"] = {"kueue.x-k8s.io/podset": "main"} if n % 4 else {}
+        pod["spec"]["nodeName"] = f"n{n % max(1, nodes)}"
+        if not n % 4:
+            pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m", "memory": "128Mi"}}
+        world.put(live({**pod, "status": {"phase": "Running"}}, n))
+    steps.append((f"{workloads:,} pods, a quarter in no queue", resident(), time.process_time()))
+    world.cluster()
+    steps.append(("linked", resident(), time.process_time()))
+    judge = Judge(world, rulebook(), systems(), Settings(), {"kueue": Target("kueue", "0.19")})
+    for n in range(3):
+        judge.judge(Change(None, read(arrivals.made("job", n)[0])))
+    steps.append(("first judgements", resident(), time.process_time()))
+    for what, size, at in steps:
+        print(f"{what:42} {size:7.0f} MiB {at - begin:7.1f} processor seconds")
+    spent = time.process_time()
+    for n in range(200):
+        judge.judge(Change(None, read(arrivals.made("job", n + 10)[0])))
+    print(f"a job: {5 * (time.process_time() - spent):.2f} ms; began at {base:.0f} MiB, ", end="")
+    print(f"most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+
+
+def live(value: dict[str, Any], n: int) -> dict[str, Any]:
+    """An object as the API server gives it, with what it keeps about it."""
+    meta = {
+        **value["metadata"],
+        "uid": f"{n:032x}",
+        "resourceVersion": str(n),
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    meta["managedFields"] = [{"manager": "kubectl", "fieldsV1": {f"f:{k}": {} for k in range(30)}}]
+    return {**json.loads(json.dumps(value)), "metadata": meta}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queues", type=int, default=1000)
@@ -369,7 +437,13 @@ def main() -> None:
     parser.add_argument("--mix", choices=sorted(MIXES), default="work")
     parser.add_argument("--rotate", type=float, default=0, help="seconds between two key pairs")
     parser.add_argument("--hostile", type=int, default=0, help="random bodies afterwards")
+    parser.add_argument(
+        "--memory", type=int, default=0, help="instead: a world of so many workloads and pods"
+    )
     options = parser.parse_args()
+    if options.memory:
+        memory(options.queues, options.nodes, options.memory)
+        return
     from test_running import free_port, write_pair
 
     with tempfile.TemporaryDirectory() as name:
