@@ -75,7 +75,9 @@ def test_a_broken_promise_is_refused_with_a_story_that_replays(cluster, run):
     found = failed["counterexample"]
     assert 1 < found["workloads"] <= 5
     assert len(found["timeline"]) <= 10
-    assert "wrote 1 counterexample to cases" in done.err
+    starved = [v for v in done.json["verdicts"] if v["outcome"] == "FAILS" and not v["required"]]
+    assert [(v["claim"], v["subject"]) for v in starved] == [("no-starvation", "a")]
+    assert "wrote 2 counterexamples to cases" in done.err
     (answer,) = run("simulate", "--case", "cases/guarantee-honoured-a.json").out.splitlines()
     final = json.loads(answer)["final"]
     assert {name.partition("/")[2] for name in final["reserved"]} == set(found["end"]["reserved"])
