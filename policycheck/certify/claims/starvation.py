@@ -122,7 +122,9 @@ def _passed(bench: Bench, team: TeamPromise) -> Verdict | None:
     for queue in team.queues if who else ():
         own = _guarantee(arena, team, queue)
         for shape in shapes_of(arena, team, queue):
-            scenario = rolling(arena, who, queue, shape) if sets_within([shape], own, queue) else None
+            if not sets_within([shape], own, queue) or not _waits_for_ends(arena, queue, shape.priority):
+                continue  # what it takes back nobody can keep it waiting for
+            scenario = rolling(arena, who, queue, shape)
             if scenario is None:
                 continue
             why = passed_by(scenario, arena.play(scenario))
@@ -138,6 +140,16 @@ def _passed(bench: Bench, team: TeamPromise) -> Verdict | None:
                     derived=team.derived,
                 )
     return None
+
+
+def _waits_for_ends(arena: Arena, queue: str, at: int) -> bool:
+    """Whether there is quota of its own that a job of priority ``at`` can not take back."""
+    return any(
+        found.enforced < found.nominal
+        for (flavor, resource), nominal in arena.nominal(queue).items()
+        if nominal and resource in arena.accelerators
+        for found in (arena.enforcement(queue, flavor, resource, at),)
+    )
 
 
 def _starved(scenario: Scenario, story: Story) -> str:
