@@ -6,6 +6,7 @@ address is on loopback, and what comes there goes to a replica that is ready.
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -82,6 +83,8 @@ class Gate:
         self.plane, self.kubectl, self.folder = plane, kubectl, folder
         self.folder.mkdir(parents=True, exist_ok=True)
         self.objects = [one for one in yaml.safe_load_all(manifests) if one]
+        if not may_listen(443):
+            self._move(10443)
         (deployment,) = [one for one in self.objects if one["kind"] == "Deployment"]
         self.spec = deployment["spec"]["template"]["spec"]
         (self.container,) = self.spec["containers"]
@@ -95,6 +98,14 @@ class Gate:
         )
         self.account = plane.kubeconfig(user, plane.authority.user(user, groups))
         self.balancer = None
+
+    def _move(self, port):
+        """Another port of the Service, where this machine keeps low ones to root."""
+        for one in self.objects:
+            if one["kind"] == "Service":
+                one["spec"]["ports"][0]["port"] = port
+            for hook in one.get("webhooks", ()):
+                hook["clientConfig"]["service"]["port"] = port
 
     def mounts(self, replica):
         """Folders of this machine for what is mounted in the pod, filled from the cluster."""
@@ -160,6 +171,17 @@ class Gate:
             one.stop(signal.SIGKILL)
         if self.balancer:
             self.balancer.close()
+
+
+def may_listen(port):
+    """Whether we may listen on a port of loopback that nobody else has."""
+    try:
+        socket.create_server(("127.0.0.53", port)).close()
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def write(place, data, *, decode):
