@@ -103,7 +103,7 @@ class Trial:
         return min(room, part.within[main] // each), main
 
     def _crowd(self, part: Part, shape: Shape) -> Counterexample | None:
-        """The story of a shape as often as it has to run."""
+        """The story of a shape as often as it has to run, or less often where one waits even so."""
         asks = tuple(sets_within([shape], part.within, part.queue))
         scenario = Scenario((Move(1, SUBMIT, asks),), cycles=4 * len(asks) + 4)
 
@@ -113,7 +113,7 @@ class Trial:
 
         if not waits(scenario, self.arena.play(scenario)):
             return None
-        return self.bench.told(scenario, waits, f"{NAME} {self.team.name}")
+        return self.bench.counterexample(scenario, waits, f"{NAME} {self.team.name}")
 
     def unknown(self, parts: Sequence[Part]) -> Verdict:
         """A check of unknown length stands between."""

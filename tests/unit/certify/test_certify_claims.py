@@ -170,6 +170,23 @@ def test_companions_count():
     assert outcome("guarantee-honoured", text(0), promises) == FAILS
 
 
+def test_companions_that_end_first_are_told_with_the_fewest_jobs():
+    """Eight jobs of a GPU and a core are promised, and there is cpu for one: two of them are enough to see it."""
+    groups = """
+  - coveredResources: ["nvidia.com/gpu", "cpu"]
+    flavors:
+    - name: h100
+      resources: [{name: "nvidia.com/gpu", nominalQuota: 8}, {name: cpu, nominalQuota: 1}]"""
+    train = shape("train", 1)
+    asks = train.pod_sets[0]._replace(requests={GPU: 1, "cpu": 1000})
+    promises = Promises((team("a", 8, shapes=(train._replace(pod_sets=(asks,)),)),))
+    text = FLAVOR + queue("a", 8, cohort="", resourceGroups=groups) + nodes(1)
+    found = verdicts("guarantee-honoured", text, promises)["a"]
+    assert (found.outcome, found.basis) == (FAILS, "proof")
+    assert "8 train have 8 nvidia.com/gpu of a and ask for 8 cpu beside" in found.headline
+    assert found.counterexample.workloads == 2
+
+
 def test_admission_that_may_stand_still_has_no_bound():
     endless = configuration("waitForPodsReady: {blockAdmission: true}")
     assert outcome("guarantee-honoured", PAIR + endless) == FAILS
