@@ -242,8 +242,9 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
         if name == "many":
             rows.append(Row("policycheck, all kept, --jobs 1", [*ours, "--jobs", "1"]))
             rows.append(Row("policycheck, nothing kept, --jobs 1", [*ours, "--no-cache", "--jobs", "1"]))
-        rows.append(Row("yamllint", [sys.executable, "-m", "yamllint", str(folder)]))
-        if peer is not None:
+        if peer is None:
+            rows.append(Row("yamllint", [sys.executable, "-m", "yamllint", str(folder)]))
+        else:
             rows.append(Row("kubeconform", peer.command(folder, Path(scratch))))
         table(rows, runs)
         stages([*arguments, "--jobs", "1", "--no-cache"], "nothing kept, one process")

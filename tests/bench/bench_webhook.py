@@ -284,7 +284,7 @@ def serve(folder: Path, port: int, plain: int) -> subprocess.Popen[bytes]:
 
 async def rotate(folder: Path, every: float) -> int:
     """Exchanges the key pair until cancelled; gives how often."""
-    from test_running import write_pair
+    from keypairs import write_pair
 
     done = 0
     try:
@@ -444,7 +444,7 @@ def main() -> None:
     if options.memory:
         memory(options.queues, options.nodes, options.memory)
         return
-    from test_running import free_port, write_pair
+    from keypairs import free_port, write_pair
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "webhook"))
-import worlds
+import admission_worlds as worlds
 
 from policycheck.adapters.webhook import review
 from policycheck.adapters.webhook.answer import encode

@@ -4,8 +4,8 @@ import datetime as dt
 import json
 import os
 
+import admission_worlds as worlds
 import pytest
-import worlds
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 

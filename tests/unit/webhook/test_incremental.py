@@ -1,7 +1,7 @@
 """Judging a change finds what linting the whole cluster before and after it would find to be new."""
 
+import admission_worlds as worlds
 import pytest
-import worlds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

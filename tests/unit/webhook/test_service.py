@@ -2,8 +2,8 @@
 
 import json
 
+import admission_worlds as worlds
 import pytest
-import worlds
 
 from policycheck.adapters.webhook import review
 from policycheck.adapters.webhook.answer import encode
