@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 Watch = Callable[[str], None]  # told what is going on, for people who wait
 TIME_UP = "not tried: time was up"
 SCENARIOS, SEED = 50, 1
-_BY_TEAM = frozenset({"guarantee-honoured", "burst-usable", "gang-whole", "no-starvation"})
+_BY_TEAM = frozenset(
+    {"guarantee-honoured", "burst-usable", "gang-whole", "topology-honoured", "no-starvation"}
+)
 _GROWING = frozenset({"guarantee-honoured", "no-starvation"})  # wait for nodes that a check brings
 _BY_CLASS = {"production-protected": "protected", "experiments-contained": "experiments"}
 

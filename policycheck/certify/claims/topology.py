@@ -37,7 +37,7 @@ def test(arena: Arena, promises: Promises, effort: Effort) -> list[Verdict]:
         serving = promises.protection.serving
         mine = [(q, s) for q, s in gangs(arena, team) if s.priority_class not in serving]
         several = [(q, s) for q, s in mine if nodes_of(arena, s) > 1]
-        if several:
+        if several and effort.wants(team.name):
             found.append(_topology(bench, team, several, effort))
     return found or [bench.nothing("no team runs gangs that need several nodes")]
 

@@ -35,7 +35,8 @@ def render_certified(done: Sequence[Certified]) -> str:
     title = f"Promises: {overall(done)}"
     if not done:
         return page(title, element("p", "No queue in what was given: nothing was tested."), [])
-    return page(title, join((element("p", f"{tally(done)}."), lead(_about(done[0])))), every)
+    said = tally(done)
+    return page(title, join((element("p", f"{said[:1].upper()}{said[1:]}."), lead(_about(done[0])))), every)
 
 
 def _about(one: Certified) -> list[tuple[str, str]]:
