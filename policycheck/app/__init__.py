@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from policycheck.app.book import rulebook, systems
-from policycheck.app.gather import Gathered, Shared, Sources, accounts, gather
+from policycheck.app.gather import Gathered, Shared, Sources, accounts, gather, scoped
 from policycheck.app.linked import linked
 from policycheck.app.reading import no_collection
 from policycheck.model.cluster import Cluster
@@ -19,6 +19,7 @@ from policycheck.source.tree import Listing
 
 if TYPE_CHECKING:
     from policycheck.app.before import Past
+    from policycheck.app.plan import Part
     from policycheck.lint.finding import LintResult, RuleError, SkippedRule
     from policycheck.lint.rulebook import Rulebook
     from policycheck.lint.settings import Settings, Target
@@ -44,19 +45,24 @@ def load(sources: Sources, settings: Settings) -> tuple[Cluster, ...]:
 def lint(sources: Sources, settings: Settings) -> LintResult:
     """Every chosen rule over every scope; with an earlier state only what is new against that."""
     with no_collection():
-        return _both(sources, settings)
+        if sources.kept is None:
+            return _both(sources, settings)
+        from policycheck.app.again import again
+
+        planned = scoped(sources, settings)
+        return again(sources, settings, planned, lambda these: _both(these, settings, planned))
 
 
-def _both(sources: Sources, settings: Settings) -> LintResult:
+def _both(sources: Sources, settings: Settings, planned: tuple[Part, ...] | None = None) -> LintResult:
     if sources.before is None:
-        scopes = gather(sources, settings)
+        scopes = gather(sources, settings, None, planned)
         return _placed(_lint(scopes, sources, settings), scopes, sources)
     from policycheck.app.before import only_new, past
 
     shared = Shared()
     earlier = gather(sources.before, settings, shared)
     known = _lint(earlier, sources.before, settings)
-    now = gather(sources, settings, shared)
+    now = gather(sources, settings, shared, planned)
     return _placed(only_new(_lint(now, sources, settings, past(earlier)), known), now, sources)
 
 

@@ -158,8 +158,15 @@ class _Shelf:
         return entry if reported else Entry(entry.facts, entry.origin._replace(reported=False))
 
 
-def gather(sources: Sources, settings: Settings, shared: Shared | None = None) -> tuple[Gathered, ...]:
-    """Every scope that the paths and the settings make, read. Raises DefinitionError."""
+def gather(
+    sources: Sources,
+    settings: Settings,
+    shared: Shared | None = None,
+    planned: tuple[Part, ...] | None = None,
+) -> tuple[Gathered, ...]:
+    """Every scope that the paths and the settings make, read; ``planned`` when it is known which these are. Raises
+    DefinitionError.
+    """
     crds = None
     if sources.crds:
         from policycheck.app.definition import definitions
@@ -167,7 +174,7 @@ def gather(sources: Sources, settings: Settings, shared: Shared | None = None) -
         crds = definitions(sources.crds, sources.read, sources.tree)
     shelf = _Shelf(sources, crds, shared)
     with no_collection():
-        every = _parts(sources, settings)
+        every = scoped(sources, settings) if planned is None else planned
         for part in every:
             shelf.fill((*part.files, *part.context, *part.inventory), part.rendered)
         return tuple(_gather(part, shelf) for part in every)
@@ -279,7 +286,8 @@ def _defined(facts: Facts, crds: Crds | None) -> bool:
     return crds is not None and crds.has(facts.key.group, facts.key.kind)
 
 
-def _parts(sources: Sources, settings: Settings) -> tuple[Part, ...]:
+def scoped(sources: Sources, settings: Settings) -> tuple[Part, ...]:
+    """Which files make which scope."""
     if sources.in_memory:
         name = settings.clusters[0].name if settings.clusters else ""
         return (Part(name, sources.paths, sources.context, sources.inventory, is_named=bool(name)),)

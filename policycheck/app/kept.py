@@ -1,4 +1,4 @@
-"""What was read of files, kept from one run to the next: by name and content, in a file a project.
+"""What was read of files, and what came of it, kept from one run to the next in a file a project.
 
 What is kept is pickled, and unpickling is no place for surprises: the folder and the file have to be this user's
 and writable by nobody else, and only records of this package, fractions and decimals are made. A file that is
@@ -18,7 +18,7 @@ from _pickle import UnpicklingError, dumps
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from policycheck import __version__, data
 from policycheck.digest import sha256
@@ -26,11 +26,13 @@ from policycheck.record import NamedTuple
 
 if TYPE_CHECKING:
     from policycheck.app.reading import Read, Text
+    from policycheck.lint.finding import LintResult
 
 _MAGIC = b"policycheck kept 1\n"
 MOST_BYTES = 64 * 1024 * 1024  # of one file; what this run did not use goes first
 MOST_FILES = 16
-_READING = ("source", "model", "systems", "app")  # folders of the package whose code decides what is read
+_RUN = "run "
+_CODE = ("source", "model", "lint", "systems", "app")  # folders of the package that decide what comes out
 PROTOCOL = 5
 _PLAIN = {("fractions", "Fraction"), ("decimal", "Decimal")}
 
@@ -48,7 +50,7 @@ class _Used(NamedTuple):
     """What this run found or made; pickled only when it is saved, which nobody waits for."""
 
     name: str
-    read: Read
+    read: Read | LintResult
     blob: bytes | None
 
 
@@ -71,7 +73,7 @@ class Kept:
         name, mark = _marks(text)
         used = self._used.get(mark)
         if used is not None:
-            return used.read
+            return cast("Read", used.read)
         blob = self._blob(self._index.get(mark))
         if blob is None:
             return None
@@ -86,6 +88,27 @@ class Kept:
         """Keeps what reading gave; ``blob`` is the same pickled, where that is at hand."""
         name, mark = _marks(text)
         self._used[mark] = _Used(name, found, blob)
+        self._is_new = True
+
+    def recall(self, key: str) -> LintResult | None:
+        """What a run came to over the same."""
+        part = self._index.get(_RUN + key)
+        blob = self._blob(part)
+        if part is None or blob is None:
+            return None
+        try:
+            found = loaded(blob)
+        except Exception:  # noqa: BLE001 - as above
+            return None
+        from policycheck.lint.finding import LintResult
+
+        return found if isinstance(found, LintResult) else None
+
+    def remember(self, key: str, about: str, result: LintResult) -> None:
+        """Keeps what a run came to, in place of what one ``about`` the same did."""
+        name = sha256(about.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self._used = {mark: used for mark, used in self._used.items() if used.name != name}
+        self._used[_RUN + key] = _Used(name, result, None)
         self._is_new = True
 
     def save(self) -> None:
@@ -174,7 +197,7 @@ def stamp() -> str:
     made = sha256(f"{__version__} {sys.version} {yaml.__version__} {libyaml}".encode())
     package = os.path.dirname(data.__file__)  # noqa: PTH120 - pathlib costs start-up
     # An installation writes all its files anew; in a checkout any of them may change.
-    for folder in (".", *_READING) if data.in_checkout() else (".",):
+    for folder in (".", *_CODE) if data.in_checkout() else (".",):
         for line in sorted(_states(f"{package}/{folder}", inside=folder != ".")):
             made.update(line.encode("utf-8", "surrogateescape"))
     return made.hexdigest()
@@ -192,8 +215,13 @@ def _states(folder: str, *, inside: bool) -> Iterator[str]:
 
 
 def unpacked(blob: bytes) -> Read:
+    """What reading gave, as it was pickled. Raises UnpicklingError; see ``loaded``."""
+    return cast("Read", loaded(blob))
+
+
+def loaded(blob: bytes) -> object:
     """What was pickled. Raises UnpicklingError for anything but records, fractions, decimals and plain values."""
-    found: Read = _Careful(io.BytesIO(blob)).load()
+    found: object = _Careful(io.BytesIO(blob)).load()
     return found
 
 
