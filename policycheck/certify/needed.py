@@ -20,6 +20,7 @@ from policycheck.simulate.hold.flow import SINK, SOURCE, cut
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 HOSTNAME = "kubernetes.io/hostname"
+MOST_ASKED = 120  # times that it is asked whether less hardware is enough
 _ALWAYS = ("pods",)  # a node holds so many pods, whatever they ask for
 
 
@@ -72,18 +73,25 @@ def _grouped(inventory: Inventory, matter: Matter) -> dict[tuple[Any, ...], list
 
 
 def spare(
-    inventory: Inventory, matter: Matter, holds: Callable[[Inventory], bool], *, backwards: bool = False
+    inventory: Inventory,
+    matter: Matter,
+    holds: Callable[[Inventory], bool],
+    *,
+    backwards: bool = False,
+    most: int = MOST_ASKED,
 ) -> Inventory:
     """The inventory less as many machines of each group as ``holds`` without them, group after group; from the last
-    group on with ``backwards``. ``holds`` is asked some 2 log2 n times for n alike machines.
+    group on with ``backwards``. ``holds`` is asked at most ``most`` times, log2 n times for n alike machines; groups
+    that are not reached stay as they are.
     """
     found = _grouped(inventory, matter)
-    left = inventory
+    left, asked = inventory, 0
     for key in sorted(found, reverse=backwards):
         names = [node.name for node in found[key] for _ in range(node.machines)]
         low, high = 0, len(names)
-        while low < high:
+        while low < high and asked < most:
             middle = (low + high + 1) // 2
+            asked += 1
             if holds(_less(left, names[-middle:])):
                 low = middle
             else:

@@ -50,6 +50,14 @@ def test_nothing_goes_where_all_is_needed():
     assert spare(whole, MATTER, lambda _: False) == whole
 
 
+def test_it_is_asked_so_many_times_and_what_is_not_reached_stays():
+    whole = Inventory(tuple(node(f"n{n:03}", f"p{n:03}", 4) for n in range(100)), known=True)
+    asked = []
+    left = spare(whole, MATTER, lambda one: asked.append(one) or True, most=10)
+    assert len(asked) == 10
+    assert 60 <= sum(n.machines for n in left.nodes) // 4 < 100
+
+
 def test_what_nobody_can_use_beside_accelerators_is_not_needed():
     """Pods of 2 GPUs with 10 cpu, of 4 with 24 and 1 of memory, and two that ask for 3 cpu and no GPU."""
     pods = (
