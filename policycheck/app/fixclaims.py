@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.fix import Claims, Test, overlaid
@@ -10,30 +10,28 @@ from policycheck.app.gather import Sources
 from policycheck.digest import sha256
 
 if TYPE_CHECKING:
-    from policycheck.certify.verdict import Verdict
+    from policycheck.app.certify import Prepared
     from policycheck.lint.settings import Settings
 
 SCENARIOS = 10  # drawn for a verdict: what was made for it counts, and is tried whatever this is
 _SHOWN = 3
 Files = Mapping[str, bytes]
 Said = dict[tuple[str, str, str], str]  # (scope, claim, subject) to an outcome
+Watch = Callable[[str], None]
 
 
-def tester(sources: Sources, settings: Settings) -> Test:
-    """Tests every claim of every scope that has queues and an inventory; each state of the files once."""
-    known: dict[tuple[tuple[str, str], ...], Said | str] = {}
-
-    def said(files: Files) -> Said | str:
-        key = tuple(sorted((name, sha256(data).hexdigest()) for name, data in files.items()))
-        if key not in known:
-            known[key] = _said(overlaid(sources, files), settings)
-        return known[key]
+def claim_runner(sources: Sources, settings: Settings, watch: Watch = lambda _: None) -> Test:
+    """Tests every claim of the scopes that the changed files belong to, have queues and an inventory; each state
+    of a scope once.
+    """
+    work = _Runner(sources, settings, watch)
 
     def test(before: Files, after: Files) -> Claims:
-        old = said(before)
+        changed = {name for name, data in after.items() if before.get(name) != data}
+        old = work.said(before, changed)
         if isinstance(old, str):
             return Claims(idle=old)
-        new = said(after)
+        new = work.said(after, changed)
         if isinstance(new, str):
             return Claims(idle=new)
         broken = [key for key, outcome in old.items() if outcome == "HOLDS" and new.get(key) == "FAILS"]
@@ -44,25 +42,40 @@ def tester(sources: Sources, settings: Settings) -> Test:
     return test
 
 
-def _said(sources: Sources, settings: Settings) -> Said | str:
-    """Outcomes by scope, claim and subject; or why there are none."""
-    from policycheck.app.apart import processors
-    from policycheck.app.certify import Options, chosen_claims, prepare, verdicts_of
+class _Runner:
+    """Verdicts by scope and by what its files hold."""
 
-    options = Options(scenarios=SCENARIOS, processes=processors())
-    try:
-        scopes, _ = prepare(sources, settings, "")
-        tested = [one for one in scopes if one.cluster.inventory.known]
-        if not tested:
-            return "no inventory is in sight" if scopes else "no queue is in sight"
-        claims = chosen_claims(options)
-        return _by_subject([v for one in tested for v in verdicts_of(one, claims, options)])
-    except Exception as error:
-        # Our own exceptions say what is wrong with promises, targets and definitions.
-        if not type(error).__module__.startswith("policycheck."):
-            raise
-        return str(error)
+    def __init__(self, sources: Sources, settings: Settings, watch: Watch) -> None:
+        self._sources, self._settings, self._watch = sources, settings, watch
+        self._known: dict[object, Said] = {}
 
+    def said(self, files: Files, changed: set[str]) -> Said | str:
+        """Outcomes of the scopes that hold a changed file; or why there are none."""
+        from policycheck.app.certify import prepare
 
-def _by_subject(verdicts: Sequence[Verdict]) -> Said:
-    return {(one.scope, one.claim, one.subject): one.outcome for one in verdicts}
+        try:
+            scopes, _ = prepare(overlaid(self._sources, files), self._settings, "")
+            mine = [one for one in scopes if not changed.isdisjoint(one.scope.parsed)]
+            tested = [one for one in mine if one.cluster.inventory.known]
+            if not tested:
+                return "no inventory is in sight" if mine else "no queue is in sight"
+            return {key: outcome for one in tested for key, outcome in self._scope(one, files).items()}
+        except Exception as error:
+            # Our own exceptions say what is wrong with promises, targets and definitions.
+            if not type(error).__module__.startswith("policycheck."):
+                raise
+            return str(error)
+
+    def _scope(self, one: Prepared, files: Files) -> Said:
+        from policycheck.app.apart import processors
+        from policycheck.app.certify import Options, chosen_claims, verdicts_of
+
+        held = (
+            f"{name} {sha256(files[name]).hexdigest()}" for name in sorted(files) if name in one.scope.parsed
+        )
+        key = (one.scope.name, tuple(held))
+        if key not in self._known:
+            options = Options(scenarios=SCENARIOS, processes=processors())
+            verdicts = verdicts_of(one, chosen_claims(options), options, self._watch)
+            self._known[key] = {(v.scope, v.claim, v.subject): v.outcome for v in verdicts}
+        return self._known[key]

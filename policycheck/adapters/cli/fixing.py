@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from policycheck.adapters.cli import common
+from policycheck.adapters.cli.progress import Progress
 from policycheck.lint.finding import Finding, LintResult
 from policycheck.record import NamedTuple
 from policycheck.report.screen import Style
@@ -35,6 +36,10 @@ class Asked(Protocol):
     @property
     def diff(self) -> bool:
         """Show it and write nothing."""
+
+    @property
+    def quiet(self) -> bool:
+        """Say nothing of what is going on."""
 
 
 class Done(NamedTuple):
@@ -88,18 +93,19 @@ def run(asked: Asked, sources: Sources, settings: Settings, lint: Callable[[Sour
     """Fixes what is asked for; writes it unless it is to be shown. Raises click.UsageError."""
     from policycheck.app import rulebook
     from policycheck.app.fix import Options, fix
-    from policycheck.app.fixclaims import tester
+    from policycheck.app.fixclaims import claim_runner
 
     book = rulebook(sources.rules)
     held = frozenset(rule.id for rule in book.rules if rule.fix_claims and rule.fix == "safe")
-    outcome = fix(
-        sources,
-        Options(unsafe=asked.unsafe_fixes),
-        lint,
-        book,
-        tester(sources, settings),
-        Bars(sources.paths),
-    )
+    with Progress(quiet=asked.quiet) as told:
+        outcome = fix(
+            sources,
+            Options(unsafe=asked.unsafe_fixes),
+            lint,
+            book,
+            claim_runner(sources, settings, told),
+            Bars(sources.paths),
+        )
     if asked.diff:
         return Done(outcome.before, outcome, is_shown=True, held=held)
     write(outcome.old, outcome.new)
