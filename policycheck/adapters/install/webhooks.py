@@ -2,8 +2,8 @@
 
 Two entries. ``critical``: changes of shared quota, which are rare, made by few, and the most harmful when wrong;
 they wait while the webhook is down. ``advisory``: all else, which goes through unchecked then (the background
-scan finds it later). Deletions, status and subresources are never asked about, nor are objects that are being
-deleted, so that finalizers can always be taken off.
+scan finds it later); deletions of configuration too, of which it can only warn. Status and subresources are never
+asked about, nor are objects that are being deleted, so that finalizers can always be taken off.
 """
 
 from __future__ import annotations
@@ -48,9 +48,29 @@ ADVISORY: tuple[tuple[str, list[str], list[str]], ...] = (
     ("workload.codeflare.dev", ["v1beta2"], ["appwrappers"]),
     ("sparkoperator.k8s.io", ["v1beta2"], ["sparkapplications"]),
 )
-# Simple on purpose: an error in one of these refuses the request where the policy is Fail.
-_ALIVE = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
-_OWN = {"name": "not-made-by-a-controller", "expression": "!has(object.metadata.ownerReferences)"}
+# What is left behind by a deletion is warned of at most.
+DELETIONS = (
+    kinds.KUEUE,
+    _KUEUE,
+    [
+        "admissionchecks",
+        "clusterqueues",
+        "cohorts",
+        "localqueues",
+        "resourceflavors",
+        "topologies",
+        "workloadpriorityclasses",
+    ],
+)
+# Simple on purpose: an error in one of these refuses the request where the policy is Fail. A deletion has no object.
+_ALIVE = {
+    "name": "not-being-deleted",
+    "expression": "object == null || !has(object.metadata.deletionTimestamp)",
+}
+_OWN = {
+    "name": "not-made-by-a-controller",
+    "expression": "object == null || !has(object.metadata.ownerReferences)",
+}
 
 
 def configuration(install: Install) -> Object:
@@ -88,6 +108,8 @@ def _entry(
     rules: tuple[tuple[str, list[str], list[str]], ...],
     conditions: list[dict[str, str]],
 ) -> dict[str, Any]:
+    changes = [_rule(*one, ["CREATE", "UPDATE"]) for one in rules]
+    deletions = [_rule(*DELETIONS, ["DELETE"])] if policy == "Ignore" else []
     service = {"namespace": install.namespace, "name": NAME, "path": PATHS[name], "port": 443}
     client: dict[str, Any] = {"service": service}
     if install.certificates == SECRET and install.ca_bundle:
@@ -95,16 +117,7 @@ def _entry(
     return {
         "name": f"{name}.policycheck.dev",
         "clientConfig": client,
-        "rules": [
-            {
-                "apiGroups": [group],
-                "apiVersions": versions,
-                "operations": ["CREATE", "UPDATE"],
-                "resources": resources,
-                "scope": "*",
-            }
-            for group, versions, resources in rules
-        ],
+        "rules": [*changes, *deletions],
         "failurePolicy": policy,
         "matchPolicy": "Equivalent",
         "namespaceSelector": {"matchExpressions": _exemptions(install)},
@@ -112,6 +125,16 @@ def _entry(
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT,
         "admissionReviewVersions": ["v1"],
+    }
+
+
+def _rule(group: str, versions: list[str], resources: list[str], operations: list[str]) -> dict[str, Any]:
+    return {
+        "apiGroups": [group],
+        "apiVersions": versions,
+        "operations": operations,
+        "resources": resources,
+        "scope": "*",
     }
 
 

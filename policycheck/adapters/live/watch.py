@@ -1,10 +1,13 @@
 """One kind, kept up with: a list, then every change, then a list again when the server has forgotten where we were.
 
 What is promised: after every list the world holds exactly what the server holds; every change after that is
-taken in order; a connection that is silent, or says nothing for longer than the server's bookmarks take, is
-taken for dead. Nothing that goes wrong ends the thread: it is told (``status``) and tried again, each time later.
+taken in order. A kind of which nothing changes may be silent for many minutes, bookmarks or not, and then looks
+like a connection that is dead. So every watch is short: the server ends it after a minute or so, and that the
+next one is taken up from the same place is the sign of life. Nothing that goes wrong ends the thread: it is told
+(``status``) and tried again, each time later.
 
-Source: Kubernetes documentation, "API concepts": efficient detection of changes, bookmarks, 410.
+Source: Kubernetes documentation, "API concepts": efficient detection of changes, 410, and that bookmarks come at
+no interval that a client may rely on.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ from policycheck.adapters.live.listing import GONE, Listing, whole
 from policycheck.model.cluster import GroupKind
 from policycheck.record import NamedTuple
 
-SILENCE = 100.0  # seconds: bookmarks come about every 60
-WATCH = (240, 360)  # seconds after which the server ends a watch; drawn, so that not all end at once
+WATCH = (50, 80)  # seconds after which the server ends a watch; drawn, so that not all end at once
+LATE = 20.0  # seconds that the end may be late before the connection is taken for dead
+SHORT = 5.0  # seconds: a watch that ended sooner, with no news, is tried again later
 FIRST, LONGEST = 0.5, 30.0  # seconds between tries, doubled from one to the next
 RECHECK = 60.0  # seconds until a kind that was not served, or not ours to read, is tried again
 
@@ -162,10 +166,10 @@ class Watcher:
         """Takes changes from ``version`` on; returns when a list is needed. Raises ApiError that is no 410."""
         at, pause = version, FIRST
         while not self._stop.is_set():
-            before = at
+            before, began = at, self._now()
             try:
                 for newer in self._changes(served, before):
-                    at, pause = newer, FIRST
+                    at = newer
             except ApiError as error:
                 if error.code == GONE:
                     return
@@ -174,22 +178,25 @@ class Watcher:
                 self._told("failing", str(error))
             except LiveError as error:
                 self._told("failing", str(error))
-            if at == before:
-                # An end without any news, over and over, must not become a loop without rest.
-                self._stop.wait(pause * self._draw.uniform(0.75, 1.25))
-                pause = min(2 * pause, LONGEST)
+            if at != before or self._now() - began > SHORT:
+                pause = FIRST
+                continue
+            # An end at once and without any news, over and over, must not become a loop without rest.
+            self._stop.wait(pause * self._draw.uniform(0.75, 1.25))
+            pause = min(2 * pause, LONGEST)
 
     def _changes(self, served: Served, version: str) -> Iterator[str]:
         """One watch: takes every event in, and gives the version after each."""
         import msgspec
 
+        seconds = self._draw.randint(*WATCH)
         params = {
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": version,
-            "timeoutSeconds": str(self._draw.randint(*WATCH)),
+            "timeoutSeconds": str(seconds),
         }
-        with self._connection.stream(served.path, params, silence=SILENCE) as lines:
+        with self._connection.stream(served.path, params, silence=seconds + LATE) as lines:
             self._now_is("watching")
             self._sink.heard(served.group_kind, version=version, now=self._now())
             for line in lines:

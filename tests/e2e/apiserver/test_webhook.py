@@ -164,6 +164,15 @@ def test_deletions_finalizers_status_and_exempt_namespaces_are_never_in_the_way(
     assert "created" in kubectl.apply(small.job("beside", namespace="kube-system", queue="")).stdout
 
 
+def test_what_a_deletion_leaves_behind_is_warned_of(gate, kubectl):
+    kubectl.apply(small.queue("left", 0), {**small.local("team-c"), "spec": {"clusterQueue": "left"}})
+    done = kubectl("delete", "clusterqueue", "left")
+    print(done.stderr)
+    assert "deleted" in done.stdout
+    assert re.search(r"Warning: KQ640 .*left", done.stderr)
+    kubectl("delete", "localqueue", "main", "-n", "team-c")
+
+
 def test_an_override_passes_for_whom_may_and_is_recorded(gate, kubectl, plane):
     how = {"policycheck.dev/override": "nodes arrive tomorrow; owner=ann; until=2099-01-01"}
     done = kubectl.apply(small.queue("rushed", 64, how))
@@ -197,6 +206,7 @@ def test_while_the_webhook_is_down_critical_changes_wait_and_advisory_ones_pass(
         assert "created" in kubectl.apply(small.job("unchecked", queue="")).stdout
         # What repairs it goes on: deletions, its own namespace, the webhook configuration.
         kubectl("delete", "job", "unchecked", "-n", "team-a")
+        assert "deleted" in kubectl("delete", "clusterqueue", "legacy").stdout
         note = ("note=1", "-n", gate.namespace)
         assert "annotated" in kubectl("annotate", "deployment", "policycheck", *note).stdout
         kubectl("delete", "validatingwebhookconfiguration", "policycheck")

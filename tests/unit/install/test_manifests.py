@@ -87,9 +87,13 @@ def test_both_entries_leave_alone_what_repairs_the_cluster_and_deletions():
         assert one["timeoutSeconds"] == TIMEOUT
         assert (one["sideEffects"], one["matchPolicy"]) == ("None", "Equivalent")
         assert one["admissionReviewVersions"] == ["v1"]
-        assert one["matchConditions"][0]["expression"] == "!has(object.metadata.deletionTimestamp)"
+        condition = one["matchConditions"][0]["expression"]
+        assert condition == "object == null || !has(object.metadata.deletionTimestamp)"
+        operations = {operation for rule in one["rules"] for operation in rule["operations"]}
+        assert operations == {"CREATE", "UPDATE"} | (
+            {"DELETE"} if one["failurePolicy"] == "Ignore" else set()
+        )
         for rule in one["rules"]:
-            assert rule["operations"] == ["CREATE", "UPDATE"]
             assert not any("/" in resource for resource in rule["resources"])
 
 
