@@ -34,6 +34,7 @@ from policycheck.source.suppress import ANNOTATION, annotated
 from policycheck.systems import registry
 from policycheck.systems.kueue import GROUP, focus
 from policycheck.systems.kueue.checks.common import inherit
+from policycheck.systems.kueue.checks.settling import settle
 from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.state import KueueState
 
@@ -184,13 +185,14 @@ class Judge:
         return self._on(plain.cluster, change, (picture.generation, "plain"), today, late, None)
 
     def _without_names(self, cluster: Cluster) -> _Plain:
-        if self._plain is None or self._plain.of is not cluster:
+        plain = self._plain
+        if plain is None or plain.of is not cluster:
             objects = _state(cluster).objects
             kept = {key for flavor in objects.flavors.values() for key in flavor.node_labels}
             kept |= {level for t in objects.topologies.values() for level in t.levels if level != HOSTNAME}
             made = classes(cluster.inventory, frozenset(kept))
-            self._plain = _Plain(cluster, cluster.with_inventory(made.inventory), made.dropped)
-        return self._plain
+            plain = self._plain = _Plain(cluster, cluster.with_inventory(made.inventory), made.dropped)
+        return plain
 
     def _on(
         self,
@@ -205,6 +207,12 @@ class Judge:
         sides = run.sides(cluster)
         found = _judged(self, change, sides, run.pairs(sides), today)
         return found._replace(errors=tuple(dict.fromkeys((*run.errors, *found.errors))))
+
+    def warm(self) -> None:
+        """Works out what any judgement of the cluster as it is needs, before one waits for it. From any thread."""
+        picture = self.world.picture()
+        for cluster in (picture.cluster, self._without_names(picture.cluster).cluster):
+            settle(cluster)
 
     def _with_transitions(self, change: Change) -> Change:
         """What an update is refused for where creating the object would not be, among its troubles."""

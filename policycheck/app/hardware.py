@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from policycheck.model.capacity import HOSTNAME
@@ -41,7 +41,7 @@ class Hardware:
         self._bound: dict[ObjectKey, _Bound] = {}
         self._owners: dict[ObjectKey, tuple[ObjectKey, ...]] = {}  # of queued workloads, by workload
         self._asked: dict[object, tuple[PodSet, ...]] = {}
-        self._kept: Inventory | None = None
+        self.changed = True  # since the last snapshot
 
     def put(self, identity: DocumentId, facts: Facts) -> bool:
         """Takes the object in if it is hardware, or holds some; whether anything changed."""
@@ -66,14 +66,14 @@ class Hardware:
         ]
         changed = any(one is not None for one in gone)
         if changed:
-            self._kept = None
+            self.changed = True
         return changed
 
     def queued(self, workload: ObjectKey, owners: Iterable[ObjectKey]) -> None:
         """What a queue accounts for: pods of these owners are not taken off."""
         found = tuple(owners)
         if self._owners.get(workload, ()) != found:
-            self._kept = None
+            self.changed = True
             if found:
                 self._owners[workload] = found
             else:
@@ -88,24 +88,27 @@ class Hardware:
         held: tuple[Mapping[ObjectKey, object], ...] = (self._daemons, self._bound)
         return [(None, key) for keys in held for key in keys if (key.group, key.kind) == (group, kind)]
 
-    def inventory(self) -> Inventory:
-        """The nodes less what DaemonSets and pods outside any queue hold; the very same one while nothing changes."""
-        if self._kept is None:
-            self._kept = self._assembled()
-        return self._kept
-
-    def _assembled(self) -> Inventory:
+    def snapshot(self) -> Callable[[], Inventory]:
+        """What works out the inventory as it is at this moment: the nodes less what DaemonSets and pods outside
+        any queue hold. It may be called without a lock, and may take a while.
+        """
+        self.changed = False
         nodes = {node.name: (identity, node) for identity, node in self._nodes.items()}
-        claimed = frozenset(owner for owners in self._owners.values() for owner in owners)
-        works = dict(self._daemons)
-        for key, held in self._bound.items():
-            works[key] = Workload(key, "pod", held.pods, owner=held.owner, node=held.node)
-        found = Inventory()
-        if nodes or self._slices:
-            slices = [self._slices[i] for i in sorted(self._slices)]
-            found = assemble(dict(sorted(nodes.items())), slices, works, claimed)
+        slices = [self._slices[i] for i in sorted(self._slices)]
+        daemons, bound, owners = dict(self._daemons), dict(self._bound), dict(self._owners)
         given = self._given
-        return found if given is None or not given.known else merge((found, given))
+
+        def assembled() -> Inventory:
+            claimed = frozenset(owner for some in owners.values() for owner in some)
+            works = daemons
+            for key, held in bound.items():
+                works[key] = Workload(key, "pod", held.pods, owner=held.owner, node=held.node)
+            found = Inventory()
+            if nodes or slices:
+                found = assemble(dict(sorted(nodes.items())), slices, works, claimed)
+            return found if given is None or not given.known else merge((found, given))
+
+        return assembled
 
     def _held(self, pod: Workload) -> _Bound | None:
         queued = any(label in pod.labels for label in _QUEUED)
@@ -113,7 +116,7 @@ class Hardware:
             return None
         key = tuple(tuple(sorted(p.requests.items())) for p in pod.pod_sets)
         plain = tuple(PodSet(p.name, p.pods, p.requests) for p in pod.pod_sets)
-        return _Bound(pod.node, pod.owner, self._asked.setdefault(key, plain))
+        return _Bound(pod.node, _plain_owner(pod.owner), self._asked.setdefault(key, plain))
 
     def _keep(self, into: dict[K, V], key: K, thing: V | None) -> bool:
         if into.get(key) == thing:
@@ -122,8 +125,13 @@ class Hardware:
             into.pop(key, None)
         else:
             into[key] = thing
-        self._kept = None
+        self.changed = True
         return True
+
+
+def _plain_owner(owner: ObjectKey | None) -> ObjectKey | None:
+    """An owner by kind and name, as queued workloads name theirs; DaemonSets are told by their whole key."""
+    return owner if owner is None or owner.kind == "DaemonSet" else owner._replace(group="")
 
 
 class Classes(NamedTuple):

@@ -64,6 +64,7 @@ WELCOME: tuple[GroupKind, ...] = (
     # The Configuration of the scheduler: the ConfigMaps of its own namespace are enough.
     ("", "ConfigMap"),
 )
+SETTLE = 5.0  # seconds by which what pods hold of nodes may lag behind
 _ELSEWHERE = (Workload, KueueWorkload, Node, DeviceSlice)  # kept otherwise than as configuration
 _MOST_EDITS = 64  # beyond so many at once all is linked anew, which is then cheaper
 _NOTES = "kubectl.kubernetes.io/last-applied-configuration"
@@ -83,7 +84,10 @@ class Heard(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The cluster at one moment, frozen. ``cluster`` holds the configuration and the hardware, no workloads."""
+    """The cluster at one moment, frozen. ``cluster`` holds the configuration and the hardware, no workloads.
+
+    ``generation`` is another for another cluster.
+    """
 
     cluster: Cluster
     generation: int
@@ -110,6 +114,10 @@ class World:
         self._edits: dict[DocumentId, Entry | None] = {}  # since ``_linked`` was made
         self._linked: Cluster | None = None
         self._generation = 0
+        self._pictures = 0
+        self._inventory: Inventory | None = None
+        self._settled = 0.0  # when that was worked out
+        self._has_clock = False  # somebody tells the time, and settles
         for entry in entries:
             self._set(entry.origin.id, entry, entry.facts.value)
 
@@ -203,7 +211,9 @@ class World:
         are not in it: see ``samples``. What did not change since the last call is shared with that.
         """
         with self._lock:
-            hardware = self._hardware.inventory()
+            if self._inventory is None or (self._hardware.changed and not self._has_clock):
+                self._inventory = self._hardware.snapshot()()
+            hardware, before = self._inventory, self._linked
             if self._linked is None or len(self._edits) > _MOST_EDITS:
                 entries = self._entries.values()
                 self._linked = link(self.scope, entries, registry.linkers(), hardware, is_named=True)
@@ -212,7 +222,23 @@ class World:
             elif self._linked.inventory is not hardware:
                 self._linked = self._linked.with_inventory(hardware)
             self._edits = {}
-            return Picture(self._linked, self._generation)
+            self._pictures += self._linked is not before
+            return Picture(self._linked, self._pictures)
+
+    def settle(self, now: float) -> bool:
+        """Takes up what happened to the hardware, at most every few seconds: pods come and go all the time, and
+        working out what they leave takes a tenth of a second in a large cluster. Whether anything was taken up.
+        For one thread, beside those that judge.
+        """
+        with self._lock:
+            self._has_clock = True
+            if not self._hardware.changed or (self._inventory is not None and now - self._settled < SETTLE):
+                return False
+            make = self._hardware.snapshot()
+        made = make()
+        with self._lock:
+            self._inventory, self._settled = made, now
+        return True
 
     def cluster(self) -> Cluster:
         """The cluster of ``picture``."""

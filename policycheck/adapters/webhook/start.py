@@ -100,8 +100,9 @@ async def _serve(
 
     def tick() -> None:
         _refresh(options, metrics, journal)
+        world.settle(time.monotonic())
         if world.is_ready:
-            world.picture()  # linked before somebody waits for it
+            service.judge.warm()  # before somebody waits for it
 
     faces = server.Faces(
         web.admission(desk, metrics, journal, lambda: life.draining),
