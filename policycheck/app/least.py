@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from policycheck.app.hall import hall_of
 from policycheck.app.subjects import pod_sets
 from policycheck.certify.claim import Claim, Effort
-from policycheck.certify.needed import Matter, lean, spare, stated
+from policycheck.certify.needed import Matter, stated
+from policycheck.certify.spare import lean, spare
 from policycheck.certify.verdict import CERTIFIED, HOLDS, NOT_APPLICABLE, Verdict, outcome
 
 if TYPE_CHECKING:

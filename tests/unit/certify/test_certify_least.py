@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from policycheck.certify.needed import Matter, lean, spare, stated
+from policycheck.certify.needed import Matter, stated
+from policycheck.certify.spare import lean, spare
 from policycheck.model.inventory import Inventory, Node
 from policycheck.model.workload import PodSet
 
