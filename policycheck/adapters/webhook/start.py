@@ -55,6 +55,8 @@ def serve(world: World, rules: Rules, options: Options, today: Callable[[], str]
     journal = Journal(sys.stderr, options.log)
     metrics = Metrics()
     judge = Judge(world, rules.rulebook, rules.systems, rules.settings, rules.targets)
+    for error in judge.bench.failed:
+        journal("error", "a rule can not run", rule=error.rule, why=error.why)
     issued = options.issued
     conditions = Conditions(
         settings=rules.settings.webhook,

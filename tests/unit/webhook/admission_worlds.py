@@ -6,9 +6,10 @@ from pathlib import Path
 
 import yaml
 
-from policycheck.app import admission
-from policycheck.app.admission import Change
+from policycheck.app.admission import Change, Judge
 from policycheck.app.book import rulebook, systems
+from policycheck.app.novelty import suppressions
+from policycheck.app.sides import Run
 from policycheck.app.world import World, read
 from policycheck.lint import runner
 from policycheck.lint.settings import Settings, Target
@@ -60,7 +61,7 @@ def _objects(text):
 
 
 def judge_of(world, settings=None):
-    return admission.Judge(world, book(), systems(), settings or Settings(), TARGETS)
+    return Judge(world, book(), systems(), settings or Settings(), TARGETS)
 
 
 def draw(rng, known, groups):
@@ -88,7 +89,7 @@ def draw(rng, known, groups):
 
 def lint(cluster):
     """Every finding of a cluster, by fingerprint; not of idle suppressions, which only a whole shows."""
-    marks = tuple(mark for i in cluster.entries for mark in admission._suppressions(cluster, i))
+    marks = tuple(mark for i in cluster.entries for mark in suppressions(cluster, i))
     found = runner.run(
         runner.Job(
             clusters=(cluster,),
@@ -116,7 +117,7 @@ def both(world, judge, change):
         return replace(base, changes, base.inventory) if changes else base
 
     before, after = side(change.old), side(change.new)
-    run = admission._Run(judge, change, -1, lambda: False, None, "")
+    run = Run(judge.bench, change, -1, lambda: False, None, "")
     sides = run.sides(base)
     more = {i: e for i, e in sides.after.entries.items() if i not in after.entries}
     if more:

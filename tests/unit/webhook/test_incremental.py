@@ -161,13 +161,13 @@ def test_few_trees_are_looked_at_for_one_queue_of_many():
         world.put(worlds.queue(f"q{n}", cohort=f"c{n // 10}"))
     judge = worlds.judge_of(world)
     seen = []
-    inner = judge.look
+    inner = judge.bench.look
 
     def spy(cluster, rules, *rest):
         seen.append((len(cluster.systems["kueue"].trees.keys()), len(rules)))
         return inner(cluster, rules, *rest)
 
-    judge.look = spy
+    judge.bench.look = spy
     old, new = (
         read(worlds.queue("q5", cohort="c0")),
         read(worlds.queue("q5", cohort="c0", queueingStrategy="StrictFIFO")),

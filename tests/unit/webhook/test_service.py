@@ -238,7 +238,7 @@ def test_a_bug_is_answered_and_told():
 
 def test_a_rule_that_raises_is_told_and_never_refuses():
     made = service()
-    bound = made.judge.groups
+    bound = made.judge.bench.groups
 
     def broken(cluster, params):
         raise RuntimeError("no")
@@ -246,7 +246,7 @@ def test_a_rule_that_raises_is_told_and_never_refuses():
     def spoil(group):
         return tuple(b._replace(check=broken) if b.rule.id == "KQ630" else b for b in group)
 
-    made.judge.groups = bound._replace(work_near=spoil(bound.work_near))
+    made.judge.bench.groups = bound._replace(work_near=spoil(bound.work_near))
     found = answer(made, asked(worlds.job("j", **WRONG)))
     assert found.answer.allowed
     assert found.broken == ("KQ630",)
