@@ -33,8 +33,10 @@ print(json.dumps({"code": code, "modules": sorted(set(sys.modules) - before)}), 
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    """The modules that a second run on ten files loads; the first has compiled the rules."""
+def runs(tmp_path_factory):
+    """The modules that runs on ten files load when the rules are compiled: with nothing kept of earlier runs, with
+    one file new, and with everything kept.
+    """
     folder = tmp_path_factory.mktemp("ten")
     for number in range(10):
         (folder / f"q{number}.yaml").write_text(
@@ -45,11 +47,30 @@ def loaded(tmp_path_factory):
         )
     environ = {**os.environ, "POLICYCHECK_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
     command = [sys.executable, "-c", SCRIPT, "lint", str(folder), "--format", "concise", "--quiet"]
-    for _ in range(2):
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    told = json.loads(done.stderr.splitlines()[-1])
-    assert told["code"] in {0, 1}, done.stderr
-    return set(told["modules"])
+
+    def modules(*args):
+        done = subprocess.run([*command, *args], env=environ, capture_output=True, text=True, check=False)
+        told = json.loads(done.stderr.splitlines()[-1])
+        assert told["code"] in {0, 1}, done.stderr
+        return set(told["modules"])
+
+    modules()
+    found = {"all": modules("--no-cache"), "none": modules()}
+    with (folder / "q3.yaml").open("a") as file:
+        file.write("# new\n")
+    return {**found, "one": modules()}
+
+
+@pytest.fixture(params=["all", "one", "none"])
+def loaded(request, runs):
+    return runs[request.param]
+
+
+def test_what_comes_out_as_before_looks_at_no_object(runs):
+    assert not {name for name in runs["none"] if name.startswith("policycheck.systems.kueue.checks")}
+    assert "policycheck.lint.runner" not in runs["none"]
+    assert runs["none"] < runs["one"]
+    assert "policycheck.app.kept" not in runs["all"]
 
 
 def test_nothing_heavy_is_loaded(loaded):
