@@ -207,6 +207,14 @@ def test_while_the_webhook_is_down_critical_changes_wait_and_advisory_ones_pass(
         # What repairs it goes on: deletions, its own namespace, the webhook configuration.
         kubectl("delete", "job", "unchecked", "-n", "team-a")
         assert "deleted" in kubectl("delete", "clusterqueue", "legacy").stdout
+        # The scheduler goes on: it keeps finalizers on its own objects.
+        scheduler = "system:serviceaccount:kueue-system:kueue-controller-manager"
+        patch = '{"metadata": {"finalizers": ["kueue.x-k8s.io/resource-in-use"]}}'
+        who = (f"--as={scheduler}", "--as-group=system:masters")
+        change = ("patch", "clusterqueue", "team-a", "--type=merge", "-p", patch)
+        assert "patched" in kubectl(*change, *who).stdout
+        change = ("patch", "clusterqueue", "team-a", "--type=merge", "-p", '{"metadata": {"finalizers": []}}')
+        assert "patched" in kubectl(*change, *who).stdout
         note = ("note=1", "-n", gate.namespace)
         assert "annotated" in kubectl("annotate", "deployment", "policycheck", *note).stdout
         kubectl("delete", "validatingwebhookconfiguration", "policycheck")
