@@ -56,6 +56,6 @@ def lint(**options: Any) -> int:
     """Find what is wrong in manifests, where, why it hurts, and what to write instead.
 
     PATH: files, folders, globs, or - for standard input. Nodes, Pods and Workloads among them count
-    as inventory and initial state.
+    as inventory and initial state. cluster:CONTEXT is what a running cluster holds now.
     """
     return run(Request(**flat(options)))

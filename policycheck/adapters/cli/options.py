@@ -28,7 +28,8 @@ def input_options(command: Command) -> Command:
                 "--inventory",
                 multiple=True,
                 metavar="PATH",
-                help="What physically exists: `kubectl get nodes -o json`, a table, a pool file. Repeatable.",
+                help="What physically exists: `kubectl get nodes -o json`, a table, a pool file, "
+                "cluster:CONTEXT. Repeatable.",
             ),
             click.option(
                 "--config",
