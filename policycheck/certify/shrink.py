@@ -276,14 +276,22 @@ def _asking(spec: PodSet, resource: str, value: int) -> PodSet:
 
 
 def _sooner(trial: _Trial) -> None:
-    """Moves as early as they can be: all gaps of cycles closed at once, else one by one; then fewer cycles."""
+    """Moves as early as they can be: all gaps of cycles closed at once, else one by one, with all that comes after."""
     cycles = sorted({move.cycle for move in trial.best.moves})
     rank = {cycle: n for n, cycle in enumerate(cycles, 1)}
     trial.take(trial.best._replace(moves=tuple(m._replace(cycle=rank[m.cycle]) for m in trial.best.moves)))
-    for at, move in enumerate(trial.best.moves):
-        least = trial.best.moves[at - 1].cycle if at else 1
-        if move.cycle > least:
-            moved = trial.best.moves[at]._replace(cycle=max(least, move.cycle - 1))
-            trial.take(
-                trial.best._replace(moves=(*trial.best.moves[:at], moved, *trial.best.moves[at + 1 :]))
-            )
+    for at in range(len(trial.best.moves)):
+        before = trial.best.moves[at - 1].cycle if at else 1
+        low, high = 0, trial.best.moves[at].cycle - before
+        while low < high:
+            middle = (low + high) // 2
+            if trial.take(_earlier(trial.best, at, high - middle)):
+                high = middle
+            else:
+                low = middle + 1
+
+
+def _earlier(scenario: Scenario, at: int, by: int) -> Scenario:
+    """The same with everything from move ``at`` on so many cycles earlier."""
+    moves = [m._replace(cycle=m.cycle - by) if n >= at else m for n, m in enumerate(scenario.moves)]
+    return scenario._replace(moves=tuple(moves))

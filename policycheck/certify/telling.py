@@ -9,6 +9,7 @@ from policycheck.model.amount import show
 
 MOST_LINES = 10
 _NAMES = 4
+_RESERVED = 3  # in a cycle what comes and goes is told first, then evictions, then who gets quota
 
 
 def size_of(ask: Ask) -> str:
@@ -51,14 +52,28 @@ def tell(scenario: Scenario, story: Story, end: str) -> tuple[str, ...]:
             entries.append((move.cycle, 0, f"{_list(move.names)} {word}"))
     for event in story.happened:
         if event.what == "reserved":
-            entries.append((event.cycle, 3, f"{event.queue} gets quota for {event.name}"))
+            entries.append((event.cycle, _RESERVED, f"{event.queue} gets quota for {event.name}"))
         else:
             for_whom = f" for {event.by}" if event.by else ""
             holder = asks[event.name].queue if event.name in asks else event.queue
             entries.append((event.cycle, 2, f"{event.name} of {holder} is evicted{for_whom}: {event.reason}"))
     entries.sort(key=lambda entry: entry[:2])
+    if len(entries) >= MOST_LINES:
+        entries = _joined(entries)
     lines = [f"cycle {cycle}: {text}" if cycle else text for cycle, _, text in entries]
     return (*_shortened(lines, MOST_LINES - 1), end)
+
+
+def _joined(entries: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Quota that several get in one cycle in one line."""
+    found: list[tuple[int, int, str]] = []
+    for cycle, kind, text in entries:
+        last = found[-1] if found else None
+        if last is not None and kind == _RESERVED and last[:2] == (cycle, kind):
+            found[-1] = cycle, kind, f"{last[2]}; {text.replace(' gets quota for ', ' for ', 1)}"
+        else:
+            found.append((cycle, kind, text))
+    return found
 
 
 def _shortened(lines: Sequence[str], most: int) -> list[str]:

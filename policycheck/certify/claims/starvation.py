@@ -127,16 +127,16 @@ def _passed(bench: Bench, team: TeamPromise) -> Verdict | None:
             scenario = rolling(arena, who, queue, shape)
             if scenario is None:
                 continue
-            why = passed_by(scenario, arena.play(scenario))
-            if why:
+            if passed_by(scenario, arena.play(scenario)):
+                found = bench.counterexample(scenario, passed_by, f"{NAME} {team.name}")
                 return bench.verdict(
                     team.name,
                     FAILS,
                     SEARCH,
-                    why,
+                    found.timeline[-1],
                     premise={"othersWentOn": 1},
                     evidence={"scenarios": 1},
-                    counterexample=bench.counterexample(scenario, passed_by, f"{NAME} {team.name}"),
+                    counterexample=found,
                     derived=team.derived,
                 )
     return None

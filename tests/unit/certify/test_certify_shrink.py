@@ -84,6 +84,23 @@ def test_nothing_is_played_twice_in_vain():
     assert len(seen) == len({repr(s) for s in seen})
 
 
+def test_gaps_of_cycles_close_with_all_that_comes_after():
+    """What comes third has to come 4 cycles after the second, whenever that is."""
+    moves = (
+        Move(1, SUBMIT, (ask("x", "a"),)),
+        Move(30, SUBMIT, (ask("y", "a"),)),
+        Move(90, FINISH, names=("x",)),
+    )
+
+    def breaks(scenario: Scenario) -> bool:
+        cycles = [move.cycle for move in scenario.moves]
+        return len(cycles) == 3 and cycles[1] >= 3 and cycles[2] - cycles[1] >= 4
+
+    found = shrink(Scenario(moves), breaks, 1000)
+    assert [m.cycle for m in found.scenario.moves] == [1, 3, 7]
+    assert found.played < 60
+
+
 # -- several become one ---------------------------------------------------------------------------
 
 
