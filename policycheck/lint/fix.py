@@ -10,6 +10,7 @@ from policycheck.lint.cel import CelError, Runtime
 from policycheck.lint.hit import Hit
 from policycheck.lint.message import MessageError, fill
 from policycheck.lint.rule import SAFETIES, FixStep, Rule, Systems
+from policycheck.lint.subject import expand
 from policycheck.model.cluster import Cluster
 from policycheck.model.facts import Facts, Rename
 from policycheck.model.origin import DocumentId, Path
@@ -80,7 +81,13 @@ def _change(step: FixStep, found: Found, runtime: Callable[[], Runtime]) -> Chan
             raise _NoValueError
     elif step.action != "remove":
         value = _filled(step.value, hit.values, found.context)
-    return Change(hit.id, (*base, *step.path), step.action, value)  # type: ignore[arg-type]
+    path: Path = (*base, *step.path)
+    if step.action != "append":
+        return Change(hit.id, path, step.action, value)  # type: ignore[arg-type]
+    held = next((one for _, one in expand(found.cluster.entries[hit.id].facts.value, path)), None)
+    if isinstance(held, list) and held:
+        return Change(hit.id, (*path, len(held)), "set", value)
+    return Change(hit.id, path, "set", [value])
 
 
 def _filled(value: Any, values: Mapping[str, object], context: Mapping[str, object]) -> Any:

@@ -90,14 +90,21 @@ def _wrong_value(
     for text in texts(change.to or change.value):
         yield from message.verify(text, variables, free=free)
     value = change.value
-    if change.action != "set" or change.expression or field.type == ANY:
+    if change.action == "append":
+        if field.type not in (ANY, "list"):
+            yield f"{change.append} is of type {field.type}; only a list can be appended to"
+        field = field.item or schema.any_()
+    elif change.action != "set":
+        return
+    if change.expression or field.type == ANY:
         return
     allowed = _PLAIN.get(type(value), ())
     # A text with a placeholder alone may turn out as anything.
     if field.type not in allowed and not (isinstance(value, str) and "{" in value):
-        yield f"the value {value!r} does not fit: {change.set} is of type {field.type}"
+        yield f"the value {value!r} does not fit: {change.set or change.append} takes {field.type}"
     elif isinstance(value, str) and field.enum and value not in field.enum and "{" not in value:
-        yield f"the value {value!r} is not allowed; {change.set} takes {', '.join(field.enum)}"
+        allowed_words = ", ".join(field.enum)
+        yield f"the value {value!r} is not allowed; {change.set or change.append} takes {allowed_words}"
 
 
 def texts(value: Any) -> Iterator[str]:

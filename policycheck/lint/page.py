@@ -86,11 +86,18 @@ def index(pages: Sequence[Page]) -> str:
     parts = [_GENERATED, "# Rules"]
     for system in dict.fromkeys(page.rule.system for page in sorted(pages, key=lambda p: p.rule.id)):
         rows = [
-            (f"[{p.rule.id}]({p.rule.id}.md)", p.rule.severity, p.rule.phase, p.rule.name, p.rule.title)
+            (
+                f"[{p.rule.id}]({p.rule.id}.md)",
+                p.rule.severity,
+                p.rule.phase,
+                p.rule.fix or "",
+                p.rule.name,
+                p.rule.title,
+            )
             for p in pages
             if p.rule.system == system
         ]
-        parts.append(f"## {system}\n\n" + _rows(("rule", "severity", "phase", "name", "what"), rows))
+        parts.append(f"## {system}\n\n" + _rows(("rule", "severity", "phase", "fix", "name", "what"), rows))
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,6 +127,8 @@ def text(page: Page, width: int) -> str:
         example = getattr(model.examples, kind)[0]
         places = f" at {', '.join(example.findings)}" if example.findings else ""
         parts.append(f"{title}{places}\n{textwrap.indent(example.manifest.rstrip(), '  ')}")
+        if example.fixed:
+            parts.append(f"fixed\n{textwrap.indent(example.fixed.rstrip(), '  ')}")
     if model.sources:
         parts.append("sources\n" + "\n".join(f"  {source}" for source in model.sources))
     return "\n\n".join(parts) + "\n"

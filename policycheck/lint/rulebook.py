@@ -22,7 +22,7 @@ from policycheck.record import NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FORMAT = 3  # of the compiled form; raise it when Rule, the descriptors, or what is refused change
+_FORMAT = 4  # of the compiled form; raise it when Rule, the descriptors, or what is refused change
 _MAX_BYTES = 1_000_000
 _MAX_SEEN = (
     50_000  # files and folders below a folder of rules; `rules: [/]` in a pull request is a mistake or worse

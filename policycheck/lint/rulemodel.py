@@ -70,27 +70,34 @@ class ExamplesModel(BaseModel):
 
 
 class ChangeModel(BaseModel):
-    """One change: set, remove or rename what stands at a path that begins with object, it or hit."""
+    """One change: set, remove or rename what stands at a path that begins with object, it or hit, or append to
+    the list there.
+    """
 
     model_config = Strict
     set: str = ""
     remove: str = ""
     rename: str = ""
-    value: Any = None  # for set; texts may hold placeholders
-    expression: str = ""  # for set: CEL that gives the value
+    append: str = ""
+    value: Any = None  # for set and append; texts may hold placeholders
+    expression: str = ""  # for set and append: CEL that gives the value
     to: str = ""  # for rename: the new key
 
     @property
-    def action(self) -> Literal["set", "remove", "rename"]:
-        """Which of the three it is."""
-        return "set" if self.set else "remove" if self.remove else "rename"
+    def action(self) -> Literal["set", "remove", "rename", "append"]:
+        """Which of the four it is."""
+        if self.set or self.append:
+            return "set" if self.set else "append"
+        return "remove" if self.remove else "rename"
 
     @model_validator(mode="after")
     def _one_action(self) -> ChangeModel:
-        given = [name for name in ("set", "remove", "rename") if getattr(self, name)]
+        given = [name for name in ("set", "remove", "rename", "append") if getattr(self, name)]
         if len(given) != 1:
-            raise ValueError("a change has one of set, remove and rename, as in {remove: it.borrowingLimit}")
-        wanted = {"set": ("value", "expression"), "remove": (), "rename": ("to",)}[given[0]]
+            raise ValueError(
+                "a change has one of set, remove, rename and append, as in {remove: it.borrowingLimit}"
+            )
+        wanted = {"remove": (), "rename": ("to",)}.get(given[0], ("value", "expression"))
         found = [name for name in ("value", "expression", "to") if name in self.model_fields_set]
         if len(found) != min(len(wanted), 1) or not set(found) <= set(wanted):
             needs = f"needs {' or '.join(wanted)}" if wanted else "takes nothing beside its path"

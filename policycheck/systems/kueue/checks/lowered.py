@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from policycheck.model import capacity
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
+from policycheck.model.workload import Workload
 from policycheck.source.document import Change
 from policycheck.systems.core.mend import plain
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import ground, quota_place, state
+from policycheck.systems.kueue.jobs import QUEUE_LABEL
 from policycheck.systems.kueue.sums import Promise, Shortfall
 
 _PROMISES = ("policycheck.dev", "Promises")
@@ -106,6 +108,23 @@ def only_queue(cluster: Cluster, namespace: str, requests: Iterable[str]) -> str
             if wanted and covered.issuperset(wanted):
                 fitting.append(name)
     return fitting[0] if len(fitting) == 1 else ""
+
+
+def queue_label(workload: Workload) -> Path:
+    """Where the object names its queue; of a CronJob where the Jobs that it makes do."""
+    base: Path = ("spec", "jobTemplate") if workload.key.kind == "CronJob" else ()
+    return (*base, "metadata", "labels", QUEUE_LABEL)
+
+
+def queued(
+    cluster: Cluster, identity: DocumentId, workload: Workload, requests: Iterable[str]
+) -> tuple[Change, str]:
+    """The label that brings a workload into the one queue that would do, and how safe that is: where there is no
+    such queue, a person has to name it.
+    """
+    name = only_queue(cluster, workload.key.namespace, requests)
+    change = Change(identity, queue_label(workload), "set", name or "LOCAL-QUEUE")
+    return change, "" if name else "manual"
 
 
 def told_apart(

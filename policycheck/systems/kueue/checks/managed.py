@@ -20,6 +20,7 @@ from policycheck.systems.kueue.checks.common import (
     plural,
     state,
 )
+from policycheck.systems.kueue.checks.lowered import queued
 from policycheck.systems.kueue.checks.namespaces import selects
 from policycheck.systems.kueue.jobs import (
     FRAMEWORKS,
@@ -70,7 +71,9 @@ def in_no_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
             else ()
         )
         values = {"workload": str(workload.key), "hint": hint}
-        yield Hit(identity, ("kind",), values, because)
+        asked = {r for pods in workload.pod_sets for r, amount in pods.requests.items() if amount}
+        change, safety = queued(cluster, identity, workload, asked)
+        yield Hit(identity, ("kind",), values, because, changes=(change,), safety=safety)
 
 
 def means_queue(workload: Workload) -> bool:

@@ -8,12 +8,11 @@ from policycheck.lint.hit import Hit, Related, Skip
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, ObjectKey, Path
 from policycheck.model.workload import PodSet, Workload
-from policycheck.source.document import Change
 from policycheck.systems.core.mend import appended, moved
 from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.common import Found, Params, configuration, core, state
-from policycheck.systems.kueue.checks.lowered import only_queue
+from policycheck.systems.kueue.checks.lowered import queue_label, queued
 from policycheck.systems.kueue.checks.managed import means_queue, waiting_outside
 from policycheck.systems.kueue.jobs import FRAMEWORKS, QUEUE_LABEL, is_exempt, queue_of
 
@@ -75,9 +74,8 @@ def _outside(cluster: Cluster, *, is_beside: bool) -> Iterator[Hit]:
         beside = workload.nature == "service" and workload.key.namespace not in tenants
         if _template_label(workload) is None and beside == is_beside:
             values = {"workload": str(workload.key), "amounts": _amounts(amounts)}
-            name = only_queue(cluster, workload.key.namespace, amounts)
-            change = Change(identity, (*_labels(workload), QUEUE_LABEL), "set", name or "LOCAL-QUEUE")
-            yield Hit(identity, ("kind",), values, changes=(change,), safety="" if name else "manual")
+            change, safety = queued(cluster, identity, workload, amounts)
+            yield Hit(identity, ("kind",), values, changes=(change,), safety=safety)
 
 
 def outside_queue(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
@@ -104,15 +102,8 @@ def label_on_template(cluster: Cluster, params: Params) -> Found:  # noqa: ARG00
             path: Path = (*pods.path, "metadata", "labels", QUEUE_LABEL)
             queue = pods.labels[QUEUE_LABEL]
             values = {"workload": str(workload.key), "queue": queue, "effect": effect}
-            changes = moved(
-                identity, path, (*_labels(workload), QUEUE_LABEL), queue, is_alone=len(pods.labels) == 1
-            )
+            changes = moved(identity, path, queue_label(workload), queue, is_alone=len(pods.labels) == 1)
             yield Hit(identity, path, values, changes=changes)
-
-
-def _labels(workload: Workload) -> Path:
-    """The labels of the object that a queue is asked for; of a CronJob those of the Jobs that it makes."""
-    return ("spec", "jobTemplate", *_LABELS) if workload.key.kind == "CronJob" else _LABELS
 
 
 def framework_off(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001
