@@ -270,7 +270,8 @@ def serve(folder: Path, port: int, plain: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "policycheck", "webhook", "serve", str(folder / "state"), "--isolated"]
     command += ["--listen", f"127.0.0.1:{port}", "--plain", f"127.0.0.1:{plain}", "--log-level", "warning"]
     command += ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key"), "--drain", "0"]
-    process = subprocess.Popen(command)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stderr=log)
     for _ in range(600):
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{plain}/readyz", timeout=5):

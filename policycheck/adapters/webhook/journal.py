@@ -12,6 +12,7 @@ from policycheck.adapters.webhook.service import Outcome
 
 _LEVELS = ("debug", "info", "warning", "error")
 _LONGEST = 500  # characters of a value
+_MOST_BAD = 10  # lines a second about requests that are none
 
 
 class Journal:
@@ -21,6 +22,7 @@ class Journal:
         self._stream = stream
         self._least = _LEVELS.index(level)
         self._lock = threading.Lock()
+        self._second, self._told, self._left = 0, 0, 0  # of what anybody may cause
 
     def __call__(self, level: str, message: str, **fields: Any) -> None:
         """One line. Fields that are empty are left out."""
@@ -37,6 +39,21 @@ class Journal:
                 self._stream.flush()
             except (OSError, ValueError):  # nobody reads any more: answers matter, lines do not
                 return
+
+    def bad(self, message: str, **fields: Any) -> None:
+        """A line about what anybody can send: so many a second, then only how many there were more."""
+        with self._lock:
+            now = int(time.monotonic())
+            left = 0
+            if now != self._second:
+                left, self._second, self._told, self._left = self._left, now, 0, 0
+            self._told += 1
+            tell = self._told <= _MOST_BAD
+            self._left += not tell
+        if left:
+            self("warning", f"{message}: {left:,} more in a second before")
+        if tell:
+            self("warning", message, **fields)
 
     def reviewed(self, request: Request, outcome: Outcome, seconds: float, path: str) -> None:
         """One answered review: at info what was refused, overridden or went wrong, at debug the rest."""

@@ -84,7 +84,7 @@ def admission(desk: Desk, metrics: Metrics, journal: Journal, draining: Callable
 
     def _refused(error: BadReviewError) -> Response:
         metrics.bad.labels(str(error.status)).inc()
-        journal("warning", "not a review", status=error.status, why=str(error))
+        journal.bad("not a review", status=error.status, why=str(error))
         # What is left of the body is not read: the connection can not be used again.
         return PlainTextResponse(f"policycheck: {error}\n", error.status, {"connection": "close"})
 

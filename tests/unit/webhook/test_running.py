@@ -189,6 +189,19 @@ def test_what_is_no_review_gets_a_status_that_says_so(plain_server, body, kind, 
     assert data.startswith(b"policycheck: ")
 
 
+def test_a_flood_of_nonsense_does_not_flood_the_log(plain_server):
+    before = len(plain_server.lines())
+    connection = plain_server.connect()
+    for _ in range(200):
+        post(connection, b"{}")
+        connection.close()
+        connection = plain_server.connect()
+    connection.close()
+    told = [line for line in plain_server.lines()[before:] if line["message"].startswith("not a review")]
+    seconds = {line["time"][:19] for line in told}
+    assert len(told) <= 12 * (len(seconds) + 1)
+
+
 def test_other_methods_and_paths_are_refused(plain_server):
     connection = plain_server.connect()
     connection.request("GET", "/validate-critical")
