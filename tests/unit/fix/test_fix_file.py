@@ -62,7 +62,10 @@ def fix_of(changes, safety="safe"):
         ("fix: sure", "allowed are"),
         (fix_of("{set: object.spec.queueingStrategy}"), "set needs value or expression, and nothing else"),
         (fix_of("{remove: object.spec.queueingStrategy, to: x}"), "remove takes nothing beside its path"),
-        (fix_of("{remove: object.spec.x, set: object.spec.y, value: 1}"), "one of set, remove, rename and append"),
+        (
+            fix_of("{remove: object.spec.x, set: object.spec.y, value: 1}"),
+            "one of set, remove, rename and append",
+        ),
         (fix_of("{rename: object.spec.queueingStrategy}"), "rename needs to"),
         (fix_of("{remove: object.spec.queueingStrateg}"), "did you mean 'queueingStrategy'"),
         (fix_of("{remove: object}"), "is the whole of it; name a field"),
