@@ -153,6 +153,11 @@ def run(request: Request) -> int:
     paths = request.path or tuple(path for cluster in settings.clusters for path in cluster.paths)
     if not paths:
         raise common.usage_error("nothing to check: give a PATH, such as `.` or `-` for standard input")
+    live = [path for path in paths if path.startswith(common.CLUSTER)]
+    if request.fix and live:
+        raise common.usage_error(
+            f"--fix writes files, and {live[0]} is only read: findings say what to change"
+        )
     common.check_targets(settings.target)
     read = common.reader()
     with common.errors_of_use():

@@ -254,3 +254,12 @@ def test_a_broken_kubeconfig_is_told_with_its_name(tmp_path, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     with pytest.raises(LiveError, match="config can not be read"):
         connect()
+
+
+@pytest.mark.parametrize("options", [["--fix"], ["--fix", "--unsafe-fixes"]])
+def test_what_a_cluster_holds_is_never_fixed(server, kubeconfig, capsys, options):
+    server.put("clusterqueues", queue("team-a", namespaceSelector={}))
+    code, out, err = command(capsys, "lint", "cluster:here", *options)
+    assert (code, out) == (2, "")
+    assert "cluster:here is only read" in err
+    assert not server.asked
