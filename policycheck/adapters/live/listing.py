@@ -24,7 +24,8 @@ class Listing:
     """The objects of one kind as they are now. ``version`` is that of the whole list, once it was taken in.
 
     When the server has forgotten the state that the first page was of (410; a list that takes longer than
-    five minutes), all is asked for again in one answer: objects may then come twice.
+    five minutes), all is asked for again in larger pages, and at last in one answer: objects may then come
+    twice. Not in one answer at once, since that takes memory: fifty thousand objects are a gigabyte.
     """
 
     def __init__(self, get: Get, served: Served, page: int = PAGE) -> None:
@@ -35,6 +36,7 @@ class Listing:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Raises what ``get`` raises."""
+        larger = [self._page * 16, self._page * 4]
         limit, following = self._page, ""
         while True:
             params = {"limit": str(limit)} if limit else {}
@@ -45,7 +47,7 @@ class Listing:
             except ApiError as error:
                 if error.code != GONE or not following:
                     raise
-                limit, following = 0, ""
+                limit, following = (larger.pop() if larger else 0), ""
                 continue
             meta = answer.get("metadata") or {}
             self.version = str(meta.get("resourceVersion") or "")

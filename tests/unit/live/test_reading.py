@@ -67,14 +67,17 @@ def test_all_pages_are_taken_and_items_get_their_kind(server, way):
     assert [p.get("limit") for path, p in server.asked if path == "/api/v1/nodes"] == ["3", "3", "3"]
 
 
-def test_a_list_whose_pages_are_too_old_is_asked_for_in_one(server, way):
-    for number in range(7):
-        server.put("nodes", node(f"n{number}"))
-    server.gone_pages = 1
+@pytest.mark.parametrize(
+    ("gone", "limits"), [(1, ["1", "1", "4", "4"]), (3, ["1", "1", "4", "4", "16", "16", None])]
+)
+def test_a_list_whose_pages_are_too_old_is_asked_for_in_larger_ones(server, way, gone, limits):
+    names = {f"n{number:02}" for number in range(7 if gone == 1 else 20)}
+    for name in names:
+        server.put("nodes", node(name))
+    server.gone_pages = gone
     served = kinds.discover(way.get, [("", "Node")]).served["", "Node"]
-    found = {one["metadata"]["name"] for one in Listing(way.get, served, page=3)}
-    assert found == {f"n{number}" for number in range(7)}
-    assert server.asked[-1] == ("/api/v1/nodes", {})
+    assert {one["metadata"]["name"] for one in Listing(way.get, served, page=1)} == names
+    assert [p.get("limit") for path, p in server.asked if path == "/api/v1/nodes"] == limits
 
 
 def test_a_busy_server_is_asked_again_and_one_that_stays_busy_is_told(server, kubeconfig):
