@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from policycheck.app.reach import WHOLE, WITHOUT_WORK, WORK_AND_WHOLE
+from policycheck.app.reach import TOGETHER, WHOLE, WITHOUT_WORK, WORK_AND_WHOLE
 from policycheck.lint import runner
 from policycheck.lint.cel import Runtime
 from policycheck.lint.evaluate import Outcome, RawHit, Setting, applies, run_check, run_expression
@@ -18,6 +18,7 @@ from policycheck.lint.subject import occurs
 from policycheck.model.cluster import Cluster, GroupKind, Index
 from policycheck.model.facts import Facts
 from policycheck.model.origin import ObjectKey
+from policycheck.model.queueing import View
 from policycheck.record import NamedTuple
 from policycheck.source.document import Span
 from policycheck.systems.kueue import focus
@@ -108,6 +109,7 @@ class Bench:
         self._runtime = cache(Runtime)
         self._known: OrderedDict[object, tuple[RawHit, ...]] = OrderedDict()
         self._leads: tuple[object, focus.Leads] | None = None
+        self._views: dict[object, View] = {}
         self._spaces: dict[GroupKind, tuple[object, Mapping[str, tuple[ObjectKey, ...]]]] = {}
 
     def leads(self, cluster: Cluster) -> focus.Leads:
@@ -176,6 +178,23 @@ class Bench:
         one = Cluster(cluster.scope, alone, cluster.linkers, cluster.systems, cluster.inventory)
         return runner.look(one, self.groups.texts, self._job, self._runtime).hits
 
+    def view(self, cluster: Cluster, on: focus.Scene, known: object) -> View:
+        """The neutral view of a narrowed cluster that differs from another in workloads alone: what is not about
+        those is kept under ``known``.
+        """
+        key = (known, on.trees, on.flavors)
+        if self._views.get(key) is None:
+            if len(self._views) >= _KEPT:
+                self._views.clear()
+            self._views[key] = cluster.view
+            return cluster.view
+        state = state_of(cluster)
+        work = state._replace(
+            objects=state.objects._replace(cluster_queues={}, flavors={}), tree_of_cohort={}
+        )
+        every = [one.view(work, cluster.index).workloads for one in cluster.linkers if one.name == "kueue"]
+        return self._views[key]._replace(workloads=tuple(w for some in every for w in some))
+
     def remember(self, key: object, make: Callable[[], tuple[RawHit, ...]]) -> tuple[RawHit, ...]:
         """What ``make`` gives, kept for the next that asks under this key."""
         if key in self._known:
@@ -199,7 +218,7 @@ def _grouped(bound: Rules, chosen: tuple[Rule, ...]) -> Groups:
         own=own,
         near=tuple(b for b in others if b.rule.check not in WHOLE),
         whole=tuple(b for b in others if b.rule.check in WHOLE),
-        work_near=tuple(b for b in others if b.rule.check not in WITHOUT_WORK and b not in far),
+        work_near=tuple(b for b in others if b.rule.check not in WITHOUT_WORK | TOGETHER and b not in far),
         work_far=far,
         texts=tuple(rule for rule in chosen if rule.troubles),
     )

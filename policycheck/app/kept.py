@@ -58,10 +58,10 @@ class Kept:
     """Opened for one run: ``find``, ``add``, and ``save`` at the end. Whatever goes wrong costs time alone."""
 
     def __init__(self, folder: str, project: str) -> None:
+        self._handle = -1
         self._folder = folder
         self._file = sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
         self._stamp = stamp()
-        self._handle = -1
         self._index: dict[str, _Part] = {}
         self._used: dict[str, _Used] = {}  # by mark
         self._is_new = False
@@ -121,10 +121,13 @@ class Kept:
             self._is_new = False
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Lets go of the file; what was found in it stays."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle, self._index = -1, {}
+
+    def __del__(self) -> None:
+        self.close()
 
     def _blob(self, part: _Part | None) -> bytes | None:
         if part is None:

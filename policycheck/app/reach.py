@@ -86,6 +86,9 @@ WHOLE: Mapping[str, Aspect] = {
 }
 # Rules about workloads that look at all trees for it.
 WORK_AND_WHOLE = frozenset({"kueue.sometimes_held", "gpu.strategy_mismatch"})
+# Rules about what all declared work comes to: of a cluster, where work comes and goes, they are asked when the
+# configuration changes, about what waits then, and not of every single workload.
+TOGETHER = frozenset({"kueue.declared_not_held", "kueue.guarantee_not_usable"})
 # Rules that look at no workload: nothing that they find changes with one.
 WITHOUT_WORK = frozenset(
     {

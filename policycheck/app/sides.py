@@ -196,6 +196,8 @@ class Run:
             )
             one.__dict__["reading"] = cluster.reading  # of all that is in sight
             inherit(one, cluster, same_queues=self.is_work)
+            if self.is_work and narrow_state:
+                one.__dict__["view"] = self.bench.view(one, scene, self.generation)
             return one
 
         return cache(lambda: made(sides.before)), made(sides.after)

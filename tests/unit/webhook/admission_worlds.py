@@ -9,6 +9,7 @@ import yaml
 from policycheck.app.admission import Change, Judge
 from policycheck.app.book import rulebook, systems
 from policycheck.app.novelty import suppressions
+from policycheck.app.reach import TOGETHER, is_work
 from policycheck.app.sides import Run
 from policycheck.app.world import World, read
 from policycheck.lint import runner
@@ -101,6 +102,13 @@ def lint(cluster):
         )
     )
     return {f.fingerprint: f for f in found.findings if f.name != "suppression-unused"}
+
+
+def wanted(before, after, change):
+    """What is new: the rules about all declared work together are not asked of a single workload."""
+    apart = {rule.id for rule in book().rules if rule.check in TOGETHER} if is_work(change.facts) else set()
+    was, now = lint(before), lint(after)
+    return {mark: f for mark, f in now.items() if mark not in was and f.rule not in apart}
 
 
 def both(world, judge, change):

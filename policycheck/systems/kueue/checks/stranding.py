@@ -20,11 +20,10 @@ from policycheck.systems.kueue.checks.unplaceable import is_told
 def strands_accelerators(cluster: Cluster, params: Params) -> Found:
     """A shape whose cpu or memory ends long before the GPUs of every node that it may go to."""
     least = float(str(params.get("share", 0.25)))
-    spoken = said(cluster)
     for gang in holding.gangs(cluster):
         for ask in gang.placed:
             nodes = holding.open_nodes(cluster, ask)
-            if not nodes or ask.queue.name in spoken or is_told(cluster, gang):
+            if not nodes:
                 continue
             resource, each = next(iter(holding.accelerators(ask).items()))
             found = [_stranding(ask, resource, each, some) for some in nodes.values() if some]
@@ -32,6 +31,9 @@ def strands_accelerators(cluster: Cluster, params: Params) -> Found:
                 continue
             best = min((s for s in found if s is not None), key=lambda s: s.share)
             if not best.pods or best.share <= 1000 * least or ask.least * ask.copies <= best.pods:
+                continue
+            # Asked last: these are the dearest to tell.
+            if is_told(cluster, gang) or ask.queue.name in said(cluster):
                 continue
             values = {
                 "workload": ask.workload,
