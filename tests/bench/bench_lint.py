@@ -248,7 +248,9 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
             rows.append(Row("kubeconform", peer.command(folder, Path(scratch))))
         table(rows, runs)
         stages([*arguments, "--jobs", "1", "--no-cache"], "nothing kept, one process")
-        stages([*arguments, "--jobs", "1"], "all kept, one process")
+        run([*ours, "--jobs", "1"])
+        change(folder, runs)
+        stages([*arguments, "--jobs", "1"], "one file new, one process")
 
 
 def change(folder: Path, turn: int) -> None:
@@ -354,7 +356,7 @@ def inlined(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def profile(name: str, seed: int) -> None:
-    """Where the time of one process goes, function by function, when everything is kept."""
+    """Where the time of one process goes, function by function, when all files but one are kept."""
     import cProfile
     import pstats
 
@@ -367,6 +369,7 @@ def profile(name: str, seed: int) -> None:
         write(folder, SIZES[name], seed)
         lint = ["lint", str(folder), "--exit-zero", "--jobs", "1", f"--format=json={scratch}/out", "-q"]
         command(lint)
+        change(folder, 0)
         profiler = cProfile.Profile()
         profiler.runcall(command, lint)
         print(f"\n{name}: {' '.join(['policycheck', *lint[:1], '...', *lint[2:5]])}")

@@ -179,6 +179,7 @@ def run(request: Request) -> int:
     _report(result, sinks, request, settings, read)
     if sources.kept is not None:  # when everything is said: nobody waits for it
         sources.kept.save()
+        sources.kept.close()
     return exitcode.of_lint(result, settings.fail_on, exit_zero=request.exit_zero)
 
 

@@ -228,6 +228,32 @@ def test_what_is_kept_is_bounded(keeper, folder, monkeypatch):
     assert last.find(text("19.yaml")) is None
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted there")
+def test_the_file_is_let_go_of(keeper, one):
+    def descriptors():
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = descriptors()
+    for _ in range(5):
+        keeper().find(text())  # nobody closes it
+    opened = keeper()
+    assert opened.find(text()) is not None
+    assert descriptors() == before + 1
+    opened.close()
+    assert descriptors() == before
+    assert opened.find(text()) is not None  # found before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted there")
+def test_a_run_leaves_no_file_open(lint):
+    lint()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    lint()
+    Path("q3.yaml").write_text(QUEUE.format("q3") + "# changed\n")
+    lint()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_nothing_is_written_when_nothing_is_new(keeper, one):
     before = one.stat()
     again = keeper()
