@@ -12,7 +12,7 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
 from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.gpu.resources import is_accelerator
-from policycheck.systems.kueue.checks.common import Found, Params, documents, quota_places, state
+from policycheck.systems.kueue.checks.common import Found, Params, derived, documents, quota_places, state
 from policycheck.systems.kueue.state import FlavorResource
 
 _FIELDS = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -21,8 +21,19 @@ _DECIMAL = re.compile(r"\d\s*[kMGTPE]\Z")
 _DEVICES = re.compile(r"(?:\b|nvidia|amd|intel|google)(?:gpu|tpu|npu|nvidia)s?\Z")
 
 
-def _cells(cluster: Cluster) -> Iterator[tuple[DocumentId, str, FlavorResource, Path, Mapping[str, Any]]]:
+_Cell = tuple[DocumentId, str, FlavorResource, Path, Mapping[str, Any]]
+
+
+def _cells(cluster: Cluster) -> tuple[_Cell, ...]:
     """Every quota as written in the newest form: document, holder, pair, place, fields."""
+    return derived(cluster, _every_cell)
+
+
+def _every_cell(cluster: Cluster) -> tuple[_Cell, ...]:
+    return tuple(_walked(cluster))
+
+
+def _walked(cluster: Cluster) -> Iterator[_Cell]:
     for kind in ("ClusterQueue", "Cohort"):
         for identity, facts in documents(cluster, kind):
             for pair, path in quota_places(facts.value).items():
