@@ -12,7 +12,7 @@ from policycheck.source.document import Change
 from policycheck.systems.core.mend import plain
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.gpu.resources import is_accelerator
-from policycheck.systems.kueue.checks.common import ground, quota_place, state
+from policycheck.systems.kueue.checks.common import derived, ground, quota_place, state
 from policycheck.systems.kueue.jobs import QUEUE_LABEL
 from policycheck.systems.kueue.sums import Promise, Shortfall
 
@@ -98,16 +98,22 @@ def _on_nodes(cluster: Cluster, flavor: str, resource: str, companion: str) -> i
 
 def only_queue(cluster: Cluster, namespace: str, requests: Iterable[str]) -> str:
     """The one LocalQueue of a namespace that leads to all accelerators of ``requests``; "" when none or several."""
-    found = state(cluster).objects
     wanted = [resource for resource in requests if is_accelerator(resource)]
-    fitting = []
-    for (space, name), local in sorted(found.local_queues.items()):
-        queue = found.cluster_queues.get(local.cluster_queue)
-        if space == namespace and queue is not None:
-            covered = {resource for group in queue.groups for resource in group.covered}
-            if wanted and covered.issuperset(wanted):
-                fitting.append(name)
+    held = derived(cluster, _covered).get(namespace, ()) if wanted else ()
+    fitting = [name for name, covered in held if covered.issuperset(wanted)]
     return fitting[0] if len(fitting) == 1 else ""
+
+
+def _covered(cluster: Cluster) -> dict[str, list[tuple[str, frozenset[str]]]]:
+    """The LocalQueues of each namespace, with what the ClusterQueue behind them covers."""
+    found = state(cluster).objects
+    made: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for (space, name), local in found.local_queues.items():
+        queue = found.cluster_queues.get(local.cluster_queue)
+        if queue is not None:
+            covered = frozenset(resource for group in queue.groups for resource in group.covered)
+            made.setdefault(space, []).append((name, covered))
+    return made
 
 
 def queue_label(workload: Workload) -> Path:
