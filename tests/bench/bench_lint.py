@@ -240,8 +240,11 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
             Row("policycheck, all kept", ours),
         ]
         if name == "many":
-            rows.append(Row("policycheck, all kept, --jobs 1", [*ours, "--jobs", "1"]))
-            rows.append(Row("policycheck, nothing kept, --jobs 1", [*ours, "--no-cache", "--jobs", "1"]))
+            alone = [*ours, "--jobs", "1"]
+            rows.append(Row("policycheck, nothing kept, --jobs 1", [*alone, "--no-cache"]))
+            rows.append(
+                Row("policycheck, one file new, --jobs 1", alone, lambda turn: change(folder, -1 - turn))
+            )
         if peer is None:
             rows.append(Row("yamllint", [sys.executable, "-m", "yamllint", str(folder)]))
         else:
@@ -256,7 +259,7 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
 def change(folder: Path, turn: int) -> None:
     """One file of the folder is new: a comment is, and with it the content."""
     file = folder / "part-003.yaml"
-    text = file.read_text(encoding="utf-8").removeprefix("# turn").lstrip("0123456789 \n")
+    text = file.read_text(encoding="utf-8").removeprefix("# turn").lstrip("-0123456789 \n")
     file.write_text(f"# turn {turn}\n{text}", encoding="utf-8")
 
 
