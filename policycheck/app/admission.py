@@ -35,7 +35,6 @@ __all__ = ["Change", "Judge", "Judgement", "TooLateError"]
 class _Plain(NamedTuple):
     """A cluster with alike nodes as one, and what of nodes it can not tell any more."""
 
-    of: Cluster
     cluster: Cluster
     dropped: frozenset[str]
 
@@ -58,7 +57,6 @@ class Judge:
         self.rulebook = rulebook
         self.targets = targets
         self.bench = Bench(world, rulebook, systems, settings, targets)
-        self._plain: _Plain | None = None
 
     def judge(
         self, change: Change, *, today: str = "", late: Callable[[], bool] = lambda: False
@@ -90,14 +88,15 @@ class Judge:
         return self._on(plain.cluster, change, (picture.generation, "plain"), today, late, None)
 
     def _without_names(self, cluster: Cluster) -> _Plain:
-        plain = self._plain
-        if plain is None or plain.of is not cluster:
+        kept: _Plain | None = cluster.__dict__.get("_plain")  # one for all who judge this cluster
+        if kept is None:
             objects = state_of(cluster).objects
-            kept = {key for flavor in objects.flavors.values() for key in flavor.node_labels}
-            kept |= {level for t in objects.topologies.values() for level in t.levels if level != HOSTNAME}
-            made = classes(cluster.inventory, frozenset(kept))
-            plain = self._plain = _Plain(cluster, cluster.with_inventory(made.inventory), made.dropped)
-        return plain
+            names = {key for flavor in objects.flavors.values() for key in flavor.node_labels}
+            names |= {level for t in objects.topologies.values() for level in t.levels if level != HOSTNAME}
+            made = classes(cluster.inventory, frozenset(names))
+            kept = _Plain(cluster.with_inventory(made.inventory), made.dropped)
+            cluster.__dict__["_plain"] = kept
+        return kept
 
     def _on(
         self,

@@ -54,8 +54,8 @@ def serve(world: World, rules: Rules, options: Options, today: Callable[[], str]
     """Serves until it is told to end. Raises OSError for an address that can not be had."""
     journal = Journal(sys.stderr, options.log)
     metrics = Metrics()
-    judge = Judge(world, rules.rulebook, rules.systems, rules.settings, rules.targets)
-    for error in judge.bench.failed:
+    judges = [Judge(world, rules.rulebook, rules.systems, rules.settings, rules.targets) for _ in range(2)]
+    for error in judges[0].bench.failed:
         journal("error", "a rule can not run", rule=error.rule, why=error.why)
     issued = options.issued
     conditions = Conditions(
@@ -67,10 +67,10 @@ def serve(world: World, rules: Rules, options: Options, today: Callable[[], str]
         namespace=options.namespace,
         allow_late=options.allow_late,
     )
-    service = Service(judge, conditions)
+    work, configuration = (Service(judge, conditions) for judge in judges)
     metrics.watch(lambda: _ages(world), lambda: len(world), lambda: _days(options))
     with _quick_turns(), asyncio.Runner(loop_factory=_loop()) as runner:
-        runner.run(_serve(world, service, options, metrics, journal))
+        runner.run(_serve(world, work, configuration, options, metrics, journal))
 
 
 def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -83,10 +83,15 @@ def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _serve(
-    world: World, service: Service, options: Options, metrics: Metrics, journal: Journal
+    world: World,
+    work: Service,
+    configuration: Service,
+    options: Options,
+    metrics: Metrics,
+    journal: Journal,
 ) -> None:
     life = server.Life(options.drain)
-    desk = Desk(service, lambda: _unseen(world))
+    desk = Desk(work, configuration, lambda: _unseen(world))
 
     def unready() -> str:
         if life.draining:
@@ -104,7 +109,7 @@ async def _serve(
         _refresh(options, metrics, journal)
         world.settle(time.monotonic())
         if world.is_ready:
-            service.judge.warm()  # before somebody waits for it
+            work.judge.warm()  # before somebody waits for it
 
     faces = server.Faces(
         web.admission(desk, metrics, journal, lambda: life.draining),
