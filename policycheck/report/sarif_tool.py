@@ -18,15 +18,34 @@ from policycheck.source.document import FileReport
 
 _GRAVITY = {"error": "error", "warning": "warning", "info": "recommendation"}
 _FIELD = re.compile(r"\{([^{}]+)\}")
+# What notifications are about, and what to do then.
 _TOLD = {
-    "results-cut": "Results are left out, since the file would be longer than what readers take.",
-    "unreadable-file": "A file could not be read, so findings may be missing.",
-    "partly-checked": "Some of a file was not checked.",
-    "not-checked": "A file was not checked.",
-    "rule-error": "A rule failed, so findings may be missing.",
-    "settings-error": "Something in the settings or in a folder of rules is wrong.",
-    "rule-skipped": "A rule did not run, or not on everything.",
-    "note": "Something that the reader should know.",
+    "results-cut": (
+        "Results are left out, since the file would be longer than what readers take.",
+        "Another report of the same run has them all.",
+    ),
+    "unreadable-file": (
+        "A file could not be read, so findings may be missing.",
+        "Repair the file, or exclude it in the settings.",
+    ),
+    "partly-checked": (
+        "Some of a file was not checked.",
+        "Nothing, when what is left out is not meant to be checked.",
+    ),
+    "not-checked": (
+        "A file was not checked.",
+        "Nothing, when it is not meant to be; render templates and pass the result.",
+    ),
+    "rule-error": (
+        "A rule failed, so findings may be missing.",
+        "Repair the rule; one that comes with policycheck is a bug to be reported.",
+    ),
+    "settings-error": ("Something in the settings or in a folder of rules is wrong.", "Repair it."),
+    "rule-skipped": (
+        "A rule did not run, or not on everything.",
+        "Give what it needs, such as the inventory; or ignore it in the settings.",
+    ),
+    "note": ("Something that the reader should know.", "Nothing."),
 }
 
 
@@ -37,7 +56,15 @@ def driver(ids: Sequence[str], view: View) -> dict[str, Any]:
         "semanticVersion": __version__,
         "informationUri": HOME,
         "rules": [_rule(name, view.rule(name), view) for name in ids],
-        "notifications": [{"id": name, "shortDescription": {"text": words}} for name, words in _TOLD.items()],
+        "notifications": [
+            {
+                "id": name,
+                "shortDescription": {"text": what},
+                "fullDescription": {"text": what},
+                "help": {"text": todo},
+            }
+            for name, (what, todo) in _TOLD.items()
+        ],
     }
 
 
@@ -69,7 +96,8 @@ def notifications(
 
 def _rule(name: str, rule: Rule | None, view: View) -> dict[str, Any]:
     if rule is None:
-        return {"id": name}
+        words = {"text": name}
+        return {"id": name, "shortDescription": words, "fullDescription": words, "help": words}
     why = _text(view.rationale(rule))
     what = _text(rule.remediation)
     address = page(rule, name)
@@ -120,7 +148,7 @@ def _file(report: FileReport, view: View) -> dict[str, Any] | None:
         name, level = "partly-checked", "warning"
     else:
         name, level = "not-checked", "note"
-    made = _notification(name, level, clean(report.why) or _TOLD[name])
+    made = _notification(name, level, clean(report.why) or _TOLD[name][0])
     place: dict[str, Any] = {"artifactLocation": artifact(report.file, view)}
     if report.line:
         place["region"] = {"startLine": report.line}
