@@ -108,8 +108,11 @@ class Judge:
         rules: frozenset[str] | None,
     ) -> Judgement:
         run = Run(self.bench, change, generation, late, rules, today)
-        sides = run.sides(cluster)
-        found = judged(self.bench, change, sides, run.pairs(sides), today)
+        try:
+            sides = run.sides(cluster)
+            found = judged(self.bench, change, sides, run.pairs(sides), today)
+        finally:
+            run.close()
         return found._replace(errors=tuple(dict.fromkeys((*run.errors, *found.errors))))
 
     def warm(self) -> None:

@@ -52,6 +52,7 @@ class Run:
         self.bench = bench
         self.rules = rules
         self.today = today
+        self._made: list[Cluster] = []
         self.samples: tuple[str, ...] = ()
         self.scene: focus.Scene | None = None
         self.change = change
@@ -60,6 +61,13 @@ class Run:
         self.errors: list[RuleError] = []
         self.is_work = is_work(change.facts)
         self.from_known = False  # what was there before is what the world knows
+
+    def close(self) -> None:
+        """Lets go of what was worked out for clusters that nobody asks again: it refers to them in circles, and
+        waiting for the collector would stop everything for a tenth of a second now and then.
+        """
+        for cluster in self._made:
+            cluster.__dict__.clear()
 
     # -- both sides -----------------------------------------------------------------------------
 
@@ -91,13 +99,10 @@ class Run:
         if not entries:
             return made._replace(left_out=left)
         more = {entry.origin.id: entry for entry in entries}
+        before, after = (replace(one, more, one.inventory) for one in (before, after))
+        self._made += (before, after)
         self.samples = tuple(sorted(entry.origin.digest for entry in entries))
-        return Sides(
-            replace(before, more, before.inventory),
-            replace(after, more, after.inventory),
-            scene,
-            left,
-        )
+        return Sides(before, after, scene, left)
 
     def _with(self, cluster: Cluster, facts: Facts | None) -> Cluster:
         """``cluster`` with the object as ``facts`` say, or without it."""
@@ -111,6 +116,7 @@ class Run:
         changes: dict[DocumentId, Entry | None] = dict.fromkeys(ids)
         changes[first] = Entry(facts, Origin(first, 1, f"changed {first}"))
         made = replace(cluster, changes, cluster.inventory)
+        self._made.append(made)
         if not self.is_work:
             inherit(made, cluster, same_queues=False)
         return made
@@ -196,6 +202,7 @@ class Run:
             )
             one.__dict__["reading"] = cluster.reading  # of all that is in sight
             inherit(one, cluster, same_queues=self.is_work)
+            self._made.append(one)
             if self.is_work and narrow_state:
                 one.__dict__["view"] = self.bench.view(one, scene, self.generation)
             return one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -105,11 +106,18 @@ async def _serve(
             return f"nothing was heard of {old[1]} for {ages[old]:.0f} seconds"
         return _unseen(world)
 
+    frozen: list[int] = []
+
     def tick() -> None:
         _refresh(options, metrics, journal)
         world.settle(time.monotonic())
         if world.is_ready:
             work.judge.warm()  # before somebody waits for it
+            if not frozen:
+                # What is known by now stays: looking through it for garbage would stop everything again and again.
+                gc.collect()
+                gc.freeze()
+                frozen.append(gc.get_freeze_count())
 
     faces = server.Faces(
         web.admission(desk, metrics, journal, lambda: life.draining),

@@ -7,7 +7,7 @@ about an object depends on that object's trees and on names alone; the others ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from policycheck.model.facts import Facts
@@ -26,28 +26,26 @@ LocalKey = tuple[str, str]  # namespace and name of a LocalQueue
 
 
 class Focus(dict[K, V]):
-    """All of a mapping for lookups, some of it for whoever goes through it."""
+    """All of a mapping for lookups and for its length, some of it for whoever goes through it."""
 
-    __slots__ = ("_seen",)
+    __slots__ = ("_every",)
 
     def __init__(self, every: Mapping[K, V], seen: Iterable[K]) -> None:
-        super().__init__(every)
-        self._seen = {key: every[key] for key in seen if key in every}
+        super().__init__((key, every[key]) for key in seen if key in every)
+        self._every = every
 
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._seen)
+    def __missing__(self, key: K) -> V:
+        return self._every[key]
 
-    def keys(self) -> Any:
-        """The keys in focus."""
-        return self._seen.keys()
+    def __contains__(self, key: object) -> bool:
+        return key in self._every
 
-    def values(self) -> Any:
-        """The values in focus."""
-        return self._seen.values()
+    def __len__(self) -> int:
+        return len(self._every)
 
-    def items(self) -> Any:
-        """The items in focus."""
-        return self._seen.items()
+    def get(self, key: K, default: Any = None) -> Any:
+        """The value of a key, in focus or not."""
+        return self._every.get(key, default)
 
 
 class Leads(NamedTuple):
