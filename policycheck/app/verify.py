@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _EFFORT = ("claims", "scenarios", "seed")
 _MOST_SCENARIOS = 1_000_000
 _SEVERITIES = ("error", "warning", "info", "off")
+_MOST_SAME = 3  # verdicts on other evidence that are named
 # What may differ without harm when all verdicts come out the same.
 _NOTES = frozenset({"policycheck", "more-hardware", "rule-stricter", "rule-new", "evidence"})
 
@@ -157,7 +158,7 @@ def verify(
     verdicts = verdicts_of(one, claims, options, watch)
     new = result_of(one, sources, settings, options, claims, verdicts)
     notes: list[Difference] = []
-    for what in _changes(old, new, one, live=terms.live):
+    for what in _few(list(_changes(old, new, one, live=terms.live))):
         (notes if what.what in _NOTES else refusals).append(_plain(what))
     answer = Verified(
         found.certificate, tuple(refusals), tuple(notes), found.signed_by, verdicts, replayed=True
@@ -224,6 +225,15 @@ def _changes(old: Result, new: Result, one: Prepared, *, live: bool) -> Iterator
     yield from _owners({name: old.owners[name] for name in here}, new.owners)
     yield from _rules(old.rules, new.rules)
     yield from _hardware(old, new, one)
+
+
+def _few(found: list[Difference]) -> list[Difference]:
+    """Verdicts that rest on something else now and come out the same, in one sentence where they are many."""
+    same = [one for one in found if one.what == "evidence"]
+    if len(same) <= _MOST_SAME:
+        return found
+    told = Difference("evidence", "", f"{len(same)} verdicts come out the same on other evidence")
+    return [told if one is same[0] else one for one in found if one.what != "evidence" or one is same[0]]
 
 
 def _plain(what: Difference) -> Difference:

@@ -7,7 +7,9 @@ import json
 
 import pytest
 
+from policycheck.app.verify import _few
 from policycheck.certify.canonical import decode, encode
+from policycheck.certify.certificate import Difference
 from policycheck.simulate.draw import stream
 
 CERTIFY = (
@@ -354,3 +356,13 @@ def test_time_that_is_up_refuses(issued, run):
     done = run(*VERIFY, "--timeout", "0.000001", "--format", "json")
     assert done.code == 1
     assert {what for what, _ in told(done)} == {"verdict"}
+
+
+def test_verdicts_on_other_evidence_are_counted_where_they_are_many():
+    found = [Difference("evidence", str(n), f"{n} comes out the same on other evidence") for n in range(5)]
+    other = Difference("label", "x", "it has no label x")
+    assert _few([found[0], other, *found[1:]]) == [
+        Difference("evidence", "", "5 verdicts come out the same on other evidence"),
+        other,
+    ]
+    assert _few([*found[:3], other]) == [*found[:3], other]
