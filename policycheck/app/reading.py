@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from policycheck.app.apart import done
+from policycheck.app.apart import done, processors
 from policycheck.model.facts import Facts
 from policycheck.record import NamedTuple
 from policycheck.source.yamldoc import ParsedFile, admit, parse
@@ -15,6 +16,7 @@ from policycheck.systems import registry
 
 # From this much text on, processes win more than starting them and handing over takes.
 PAYS = 300_000
+_BUSY = 2  # that many processes to a processor want to run
 _CHUNKS = 8  # a process: the last to end must not keep the others waiting for long
 
 
@@ -43,6 +45,18 @@ def read(text: Text) -> Read:
         known = {identity: facts for identity, facts in told if facts is not None}
         parsed = admit(parsed, [document.id for document in parsed.others if document.id in known])
     return Read(parsed, tuple(known.get(d.id) or registry.read(d.value) for d in parsed.documents))
+
+
+def spare() -> int:
+    """Processes to share work among when nobody says: one a processor; one alone where others keep the processors
+    busy, since several do more work in all and would wait for each other.
+    """
+    amount = processors()
+    try:
+        is_busy = os.getloadavg()[0] >= _BUSY * amount
+    except (AttributeError, OSError):  # not every system tells
+        is_busy = False
+    return 1 if is_busy else amount
 
 
 def pays(texts: Sequence[Text], processes: int) -> bool:

@@ -189,9 +189,9 @@ def _quickened(sources: Sources, request: Request) -> Sources:
         raise common.usage_error(
             f"--jobs takes a number from 0 (one a processor) on, and no {request.jobs!r}"
         )
-    from policycheck.app.apart import processors
+    from policycheck.app.reading import spare
 
-    jobs = int(request.jobs or 0) or processors()
+    jobs = int(request.jobs or 0) or spare()
     if request.no_cache:
         return sources._replace(jobs=jobs)
     from policycheck import data

@@ -49,7 +49,9 @@ from policycheck.report import FORMATS
 @click.option("--diff", is_flag=True, help="Show what --fix would change.")
 @click.option("--new-from", metavar="REV", help="Only what is new since this git revision and HEAD parted.")
 @click.option(
-    "--jobs", metavar="N", help="Processes at once where several are faster; one a processor. Same output."
+    "--jobs",
+    metavar="N",
+    help="Processes at once where several are faster; else one a processor that is free. Same output.",
 )
 @click.option("--no-cache", is_flag=True, help="Read every file anew, and keep nothing for the next run.")
 def lint(**options: Any) -> int:

@@ -10,7 +10,7 @@ import pytest
 from policycheck.adapters.cli import main
 from policycheck.app import kept as module
 from policycheck.app.kept import Kept, unpacked
-from policycheck.app.reading import Text, packed, pays, read
+from policycheck.app.reading import Text, packed, pays, read, spare
 
 ROOT = Path(__file__).parents[3]
 QUEUE = """\
@@ -343,6 +343,23 @@ def test_processes_read_the_same_in_the_same_order(tmp_path):
     assert not pays([Text("a", b" " * 10**6)], 2)
     assert pays([Text("a", b" " * 10**6), Text("b", b"")], 2)
     assert not pays([Text("a", b" " * 10**6), Text("b", b"")], 1)
+
+
+@pytest.mark.parametrize(("load", "found"), [(0.0, 4), (7.9, 4), (8.0, 1), (OSError, 4), (None, 4)])
+def test_busy_processors_are_not_shared(monkeypatch, load, found):
+    from policycheck.app import reading
+
+    def loads():
+        if load is OSError:
+            raise OSError
+        return (load, 0.0, 0.0)
+
+    monkeypatch.setattr(reading, "processors", lambda: 4)
+    if load is None:
+        monkeypatch.delattr(os, "getloadavg", raising=False)
+    else:
+        monkeypatch.setattr(os, "getloadavg", loads)
+    assert spare() == found
 
 
 def test_sums_are_of_what_is_there(one):
