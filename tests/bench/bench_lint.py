@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -234,17 +235,11 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
         )
         arguments = ["lint", str(folder), "--exit-zero", "--format", "json"]
         ours = [sys.executable, "-m", "policycheck", *arguments]
-        rows = [
-            Row("policycheck, nothing kept", [*ours, "--no-cache"]),
-            Row("policycheck, one file new", ours, lambda turn: change(folder, turn)),
-            Row("policycheck, all kept", ours),
-        ]
-        if name == "many":
-            alone = [*ours, "--jobs", "1"]
-            rows.append(Row("policycheck, nothing kept, --jobs 1", [*alone, "--no-cache"]))
-            rows.append(
-                Row("policycheck, one file new, --jobs 1", alone, lambda turn: change(folder, -1 - turn))
-            )
+        rows = [Row("policycheck, all kept", ours)]
+        for jobs in ("1", "2") if name == "many" else ("1",):
+            some = [*ours, "--jobs", jobs]
+            rows.append(Row(f"policycheck, one file new, --jobs {jobs}", some, partial(change, folder, jobs)))
+            rows.append(Row(f"policycheck, nothing kept, --jobs {jobs}", [*some, "--no-cache"]))
         if peer is None:
             rows.append(Row("yamllint", [sys.executable, "-m", "yamllint", str(folder)]))
         else:
@@ -252,15 +247,15 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
         table(rows, runs)
         stages([*arguments, "--jobs", "1", "--no-cache"], "nothing kept, one process")
         run([*ours, "--jobs", "1"])
-        change(folder, runs)
+        change(folder, "stages", 0)
         stages([*arguments, "--jobs", "1"], "one file new, one process")
 
 
-def change(folder: Path, turn: int) -> None:
-    """One file of the folder is new: a comment is, and with it the content."""
+def change(folder: Path, who: str, turn: int) -> None:
+    """One file of the folder is new: its first line is, and with it the content."""
     file = folder / "part-003.yaml"
-    text = file.read_text(encoding="utf-8").removeprefix("# turn").lstrip("-0123456789 \n")
-    file.write_text(f"# turn {turn}\n{text}", encoding="utf-8")
+    _, _, text = file.read_text(encoding="utf-8").partition("\n")  # "---", or what stood there the last time
+    file.write_text(f"--- # {who} {turn}\n{text}", encoding="utf-8")
 
 
 def table(rows: list[Row], runs: int) -> None:
@@ -372,7 +367,7 @@ def profile(name: str, seed: int) -> None:
         write(folder, SIZES[name], seed)
         lint = ["lint", str(folder), "--exit-zero", "--jobs", "1", f"--format=json={scratch}/out", "-q"]
         command(lint)
-        change(folder, 0)
+        change(folder, "profile", 0)
         profiler = cProfile.Profile()
         profiler.runcall(command, lint)
         print(f"\n{name}: {' '.join(['policycheck', *lint[:1], '...', *lint[2:5]])}")
