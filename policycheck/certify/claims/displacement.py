@@ -18,7 +18,8 @@ from policycheck.simulate.scheduler import Grant
 Class = tuple[str, int]  # name, value
 VICTIM, TAKER = "victim-", "taker-"
 _SEVERAL = 2
-_PAIRS = 16  # of queues that differ in amounts alone
+_FEW = 50  # pairs of queues that differ in amounts alone: all of them are played
+_PAIRS = 16  # of more than these
 
 
 class Cell(NamedTuple):
@@ -85,8 +86,8 @@ def together(arena: Arena, found: Sequence[Cell]) -> Together:
 
 
 def _spread(arena: Arena, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """At most _PAIRS of them: the extremes of what they own and share first, then evenly between."""
-    if len(pairs) <= _PAIRS:
+    """All of a few; of many _PAIRS: the extremes of what they own and share first, then evenly between."""
+    if len(pairs) <= _FEW:
         return list(pairs)
     owned = {queue: _accelerated(arena, queue) for pair in pairs for queue in pair}
     shared = {(a, b): len(owned[a].keys() & owned[b].keys()) for a, b in pairs}
