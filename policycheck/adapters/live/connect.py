@@ -82,7 +82,12 @@ class Connection:
         content = None if body is None else msgspec.json.encode(body)
         headers = {"Content-Type": kind} if content is not None else {}
         with self._told():
-            answer = self._client.request(method, path, params=params, content=content, headers=headers)
+            try:
+                answer = self._client.request(method, path, params=params, content=content, headers=headers)
+            except (KeyError, ValueError) as error:  # a plugin that gives something else than a token
+                raise LiveError(
+                    f"{self.context}: the plugin that signs in gave no token ({error!r})"
+                ) from error
             if answer.status_code >= 400:
                 raise _error(answer.status_code, answer.content)
             try:
@@ -144,19 +149,20 @@ def connect(context: str = "", *, sleep: Callable[[float], object] = time.sleep)
         ) from error
     timeout = httpx2.Timeout(READ, connect=CONNECT)
     try:
-        config = _config(context)
-        params = client_adapter.ConnectionParams(timeout=timeout, trust_env=True)
+        config, proxy = _config(context)
+        params = client_adapter.ConnectionParams(timeout=timeout, trust_env=True, proxy=proxy)
         client = client_adapter.Client(config, params)
     except (ConfigError, OSError, ValueError) as error:
         raise LiveError(f"cluster:{context}: {error}") from error
     return Connection(client, f"cluster:{context or config.context_name}", sleep)
 
 
-def _config(context: str) -> SingleConfig:
+def _config(context: str) -> tuple[SingleConfig, str | None]:
+    """What a context says, and the proxy that is named there. Raises LiveError."""
     from lightkube.config.kubeconfig import KubeConfig
     from lightkube.config.models import NameValue, User
 
-    files = _files()
+    files, proxy = _files(), None
     if not context and not files and "KUBERNETES_SERVICE_HOST" in os.environ:
         found = KubeConfig.from_service_account(ACCOUNT).get()
     else:
@@ -173,6 +179,7 @@ def _config(context: str) -> SingleConfig:
             found = KubeConfig.from_dict(merged).get(wanted)
         except (KeyError, TypeError) as error:
             raise LiveError(f"context {wanted!r} names {error}, which no kubeconfig file defines") from error
+        proxy = _proxy(merged, wanted)
     assert found is not None  # noqa: S101 - get() without a default returns or raises
     user = found.user or User()
     if user.exec is not None and user.exec.apiVersion == _EXEC_NEW:
@@ -180,7 +187,20 @@ def _config(context: str) -> SingleConfig:
         user.exec.apiVersion = _EXEC_OLD
         told = f'{{"apiVersion":"{_EXEC_NEW}","kind":"ExecCredential","spec":{{"interactive":false}}}}'
         user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", told)]
-    return found._replace(user=user)
+    return found._replace(user=user), proxy
+
+
+def _proxy(merged: Mapping[str, Any], context: str) -> str | None:
+    """What the library leaves out of a cluster: the proxy; and what is refused because it can not be heeded."""
+    named = {one["name"]: one.get("context") or {} for one in merged["contexts"]}[context]
+    clusters = {one["name"]: one.get("cluster") or {} for one in merged["clusters"]}
+    cluster = clusters.get(named.get("cluster"), {})
+    if cluster.get("tls-server-name"):
+        raise LiveError(
+            f"the cluster of context {context!r} has a tls-server-name, which is not supported here: "
+            "name the server as its certificate does"
+        )
+    return cluster.get("proxy-url") or None
 
 
 def _files() -> list[Path]:

@@ -266,3 +266,50 @@ def test_what_a_cluster_holds_is_never_fixed(server, kubeconfig, capsys, options
     assert (code, out) == (2, "")
     assert "cluster:here is only read" in err
     assert not server.asked
+
+
+def with_context(file, cluster, user):
+    file.write_text(
+        yaml.safe_dump(
+            {
+                "clusters": [{"name": "c", "cluster": cluster}],
+                "users": [{"name": "u", "user": user}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            }
+        )
+    )
+    return file
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [('{"status": {"clientCertificateData": "x"}}', "gave no token"), ("no JSON", "gave no token")],
+)
+def test_a_plugin_that_gives_no_token_is_told(server, tmp_path, monkeypatch, answer, why):
+    plugin = tmp_path / "plugin"
+    plugin.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    plugin.chmod(0o755)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin)}}
+    monkeypatch.setenv("KUBECONFIG", str(with_context(tmp_path / "config", {"server": server.url}, user)))
+    with closing(connect("x", sleep=lambda _: None)) as way, pytest.raises(LiveError, match=why):
+        way.get("/apis")
+
+
+def test_a_plugin_that_fails_or_is_not_there_is_told(server, tmp_path, monkeypatch):
+    for command_, why in (("/nonexistent/plugin", "No such file"), ("/bin/false", "returned 1")):
+        user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": command_}}
+        file = with_context(tmp_path / "config", {"server": server.url}, user)
+        monkeypatch.setenv("KUBECONFIG", str(file))
+        with closing(connect("x", sleep=lambda _: None)) as way, pytest.raises(LiveError, match=why):
+            way.get("/apis")
+
+
+def test_the_proxy_of_a_cluster_is_used_and_another_name_of_the_server_refused(server, tmp_path, monkeypatch):
+    far = {"server": "http://cluster.invalid", "proxy-url": server.url}
+    monkeypatch.setenv("KUBECONFIG", str(with_context(tmp_path / "config", far, {})))
+    with closing(connect("x")) as way:
+        assert "groups" in way.get("/apis")
+    named = {"server": server.url, "tls-server-name": "other"}
+    monkeypatch.setenv("KUBECONFIG", str(with_context(tmp_path / "config", named, {})))
+    with pytest.raises(LiveError, match="tls-server-name"):
+        connect("x")
