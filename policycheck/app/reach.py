@@ -206,18 +206,24 @@ MANY = frozenset(
 )
 
 
+def _marks(queue: ClusterQueue, params: Mapping[str, object]) -> dict[str, str]:
+    """The labels and annotations that a rule's parameters name."""
+    named = {str(key) for value in params.values() if isinstance(value, (list, tuple)) for key in value}
+    return {key: held for key, held in {**queue.labels, **queue.annotations}.items() if key in named}
+
+
 def is_work(facts: Facts) -> bool:
     """Whether an object is work for queues, or other pods."""
     return isinstance(facts.typed, (Workload, KueueWorkload))
 
 
-def aspect(facts: Facts | None, which: Aspect) -> object:
+def aspect(facts: Facts | None, which: Aspect, params: Mapping[str, object]) -> object:
     """What rules of that aspect read of an object: equal values, equal findings about everything else."""
     if facts is None:
         return None
     if which == "marks":
         queue = facts.typed
-        return (queue.labels, queue.annotations) if isinstance(queue, ClusterQueue) else None
+        return _marks(queue, params) if isinstance(queue, ClusterQueue) else None
     match facts.typed:
         case ClusterQueue() as queue if which == "spaces":
             return queue.namespace_selector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from policycheck.app.bench import Bench, Bound, Change, Rules, state_of
 from policycheck.app.reach import MANY, WHOLE, Aspect, aspect, is_work
@@ -16,6 +16,7 @@ from policycheck.model.origin import DocumentId, ObjectKey, Origin
 from policycheck.record import NamedTuple
 from policycheck.systems.kueue import GROUP, focus
 from policycheck.systems.kueue.checks.common import inherit
+from policycheck.systems.kueue.model import LocalQueue
 
 if TYPE_CHECKING:
     from policycheck.lint.finding import RuleError
@@ -140,15 +141,27 @@ class Run:
         wide = self._narrow(sides, wide=True)
         found = [read, self._both(*near, own, "own"), self._both(*wide, groups.near, "trees")]
         asked = self._whole(groups.whole)
+        if isinstance(self.change.facts.typed, LocalQueue):
+            # Nothing refers to one but workloads, and those that wait in it are in sight.
+            names = tuple(b for b in asked if WHOLE[b.rule.check] == "names")
+            far = self._narrow(sides, wide=False, narrow_state=False)
+            found.append(self._both(*far, names, "names"))
+            asked = tuple(b for b in asked if b not in names)
         return [*found, self._both(lambda: sides.before, sides.after, asked, "whole")] if asked else found
 
     def _whole(self, rules: Rules) -> Rules:
-        """The rules about all trees for which something changed."""
+        """The rules about all trees for which something changed; what waits asks for quota, and has a priority."""
         old, new = self.change.old, self.change.new
-        differs = {which: aspect(old, which) != aspect(new, which) for which in get_args(Aspect)}
-        if self.samples:  # what waits asks for quota, and has a priority
-            differs |= {"sums": True, "settings": True}
-        return tuple(b for b in rules if differs[WHOLE[b.rule.check]])
+        waits = {"sums", "settings"} if self.samples else set()
+        kept: dict[tuple[Aspect, int], bool] = {}
+
+        def differs(which: Aspect, params: Mapping[str, object]) -> bool:
+            key = (which, id(params) if which == "marks" else 0)
+            if key not in kept:
+                kept[key] = aspect(old, which, params) != aspect(new, which, params)
+            return kept[key]
+
+        return tuple(b for b in rules if (which := WHOLE[b.rule.check]) in waits or differs(which, b.params))
 
     def _both(self, before: Callable[[], Cluster], after: Cluster, rules: Rules, what: str) -> Pair:
         if self.rules is not None:

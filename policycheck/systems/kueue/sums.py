@@ -6,7 +6,7 @@ exceeds the hardware shows as admitted workloads whose pods stay Pending.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policycheck.model import capacity
 from policycheck.model.amount import add, show
@@ -14,7 +14,9 @@ from policycheck.model.inventory import Inventory, Node, Range
 from policycheck.record import NamedTuple
 from policycheck.systems.kueue import quota
 from policycheck.systems.kueue.link import elastic_flavors
-from policycheck.systems.kueue.state import FlavorResource, Holder, KueueState
+from policycheck.systems.kueue.state import FlavorResource, Holder, KueueState, Tree
+
+_MOST_TOLD = 10_000  # trees of which it is kept what they promise
 
 
 class Promise(NamedTuple):
@@ -53,6 +55,7 @@ class Shelf:
             for label in node.labels.items():
                 self._by_label.setdefault(label, []).append(number)
         self._selected: dict[frozenset[tuple[str, str]], tuple[Node, ...]] = {}
+        self.told: Told = {}  # what trees promise, for all clusters on this hardware
 
     def select(self, labels: Mapping[str, str]) -> tuple[Node, ...]:
         """The nodes that carry every one of ``labels``; no label selects all nodes."""
@@ -65,12 +68,25 @@ class Shelf:
         return self._selected[wanted]
 
 
+class Part(NamedTuple):
+    """What one tree promises of a resource in a flavor, and the sum of it."""
+
+    flavor: str
+    promises: tuple[Promise, ...]
+    total: int
+
+
+# What trees promise, by resource; with the tree, which so stays the same.
+Told = dict[int, tuple[Tree, Mapping[str, list[Part]]]]
+
+
 class Ground(NamedTuple):
     """The nodes behind each flavor whose capacity is fixed, and why the others are left out."""
 
     nodes: Mapping[str, tuple[Node, ...]]
     elastic: frozenset[str]
     unknown: Mapping[str, str]  # flavor -> why
+    told: Told | None = None  # kept between clusters that have trees in common
 
 
 def ground(state: KueueState, inventory: Inventory, shelf: Shelf | None = None) -> Ground:
@@ -95,25 +111,47 @@ def ground(state: KueueState, inventory: Inventory, shelf: Shelf | None = None) 
             unknown[name] = f"the inventory has no node labels, so the nodes of flavor {name} are not known"
         else:
             nodes[name] = shelf.select(flavor.node_labels)
-    return Ground(nodes, elastic, unknown)
+    return Ground(nodes, elastic, unknown, shelf.told)
 
 
-def promises(state: KueueState, resource: str) -> dict[str, list[Promise]]:
+def promises(state: KueueState, resource: str, told: Told | None = None) -> dict[str, list[Promise]]:
     """Who holds quota of ``resource`` in each flavor, in trees that are what they seem.
 
     What several documents define differently is not summed. A stopped queue outside any cohort
-    promises nothing: nobody can use its quota.
+    promises nothing: nobody can use its quota. ``told`` keeps what each tree promises.
     """
     found: dict[str, list[Promise]] = {}
-    for tree in state.trees.values():
-        if tree.ambiguous or not _is_live(state, tree.queues, tree.cohorts):
-            continue
-        for (flavor, what), holders in tree.holders.items():
-            if what == resource:
-                found.setdefault(flavor, []).extend(
-                    Promise(flavor, h) for h in holders if h.quota.nominal > 0
-                )
+    for part in _parts(state, resource, told):
+        found.setdefault(part.flavor, []).extend(part.promises)
     return found
+
+
+def _parts(state: KueueState, resource: str, told: Told | None) -> Iterator[Part]:
+    known: Told = {} if told is None else told
+    if len(known) > _MOST_TOLD + 2 * len(state.trees):
+        known.clear()
+    for tree in state.trees.values():
+        kept = known.get(id(tree))
+        if kept is None:
+            kept = known[id(tree)] = (tree, _promised(state, tree))
+        yield from kept[1].get(resource, ())
+
+
+def _promised(state: KueueState, tree: Tree) -> dict[str, list[Part]]:
+    made: dict[str, list[Part]] = {}
+    if tree.ambiguous or not _is_live(state, tree.queues, tree.cohorts):
+        return made
+    for (flavor, resource), holders in tree.holders.items():
+        some = tuple(Promise(flavor, holder) for holder in holders if holder.quota.nominal > 0)
+        made.setdefault(resource, []).append(Part(flavor, some, _total(some)))
+    return made
+
+
+def _total(promises: Iterable[Promise]) -> int:
+    total = 0
+    for promise in promises:
+        total = add(total, promise.holder.quota.nominal)
+    return total
 
 
 def _is_live(state: KueueState, queues: Sequence[str], cohorts: Sequence[str]) -> bool:
@@ -134,19 +172,31 @@ def shortfalls(
     and all that hang together through shared nodes. Of sets that say the same only the smallest stays.
     ``is_counted`` tells a promise from a placeholder, given what its flavor's nodes offer.
     """
-    held = {f: h for f, h in promises(state, resource).items() if base.nodes.get(f)}
-    behind = {f: frozenset(n.name for n in base.nodes[f]) for f in held}
-    offers = {f: capacity.total(base.nodes[f], resource) for f in held}
-    counted = {f: tuple(p for p in held[f] if is_counted(p, offers[f])) for f in held}
+    most: dict[str, int] = {}
+    for part in _parts(state, resource, base.told):
+        if base.nodes.get(part.flavor):
+            most[part.flavor] = add(most.get(part.flavor, 0), part.total)
+    behind = {f: frozenset(n.name for n in base.nodes[f]) for f in most}
+    held: dict[str, list[Promise]] = {}
     found: list[Shortfall] = []
     for flavors in _sets(behind):
         nodes = _union(base.nodes[f] for f in flavors)
         offer = capacity.total(nodes, resource)
-        owed = tuple(p for f in flavors for p in counted[f])
-        total = 0
-        for promise in owed:
-            total = add(total, promise.holder.quota.nominal)
-        if offer.high is None or total <= offer.high:
+        bound = 0
+        for flavor in flavors:
+            bound = add(bound, most[flavor])
+        if offer.high is None or bound <= offer.high:
+            continue  # even with what is not counted it is no more than there is
+        held = held or promises(state, resource, base.told)
+        owed = tuple(
+            p
+            for f in flavors
+            for offered in (capacity.total(base.nodes[f], resource),)
+            for p in held[f]
+            if is_counted(p, offered)
+        )
+        total = _total(owed)
+        if total <= offer.high:
             continue
         new = Shortfall(flavors, resource, owed, total, nodes, offer)
         inner = [s for s in found if set(s.flavors) <= set(flavors)]

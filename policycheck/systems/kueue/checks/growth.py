@@ -91,7 +91,13 @@ def _all_late(cluster: Cluster) -> tuple[_Late, ...]:
     found = state(cluster)
     base = _with_provisioned(cluster, ground(cluster))
     told = {(f, s.resource) for s in all_shortfalls(cluster) for f in s.flavors}
-    least = Ground({f: tuple(map(_at_least, nodes)) for f, nodes in base.nodes.items()}, frozenset(), {})
+    if not any(_may_grow(nodes) for nodes in base.nodes.values()):
+        return ()  # there is what there is
+    least = base._replace(
+        nodes={f: tuple(map(_at_least, nodes)) for f, nodes in base.nodes.items()},
+        elastic=frozenset(),
+        unknown={},
+    )
     late = []
     for resource in sums.resources(found, is_accelerator):
         for short in sums.shortfalls(found, least, resource, _is_firm):

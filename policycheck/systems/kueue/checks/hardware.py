@@ -96,7 +96,7 @@ def _unsummed(cluster: Cluster, base: Ground, is_wanted: Callable[[str], bool]) 
         if tree.ambiguous and any(is_wanted(r) for _, r in tree.holders):
             yield Skip(undecided(tree))
     for resource in sums.resources(found, is_wanted):
-        for flavor, held in sums.promises(found, resource).items():
+        for flavor, held in sums.promises(found, resource, base.told).items():
             offer = capacity.total(base.nodes.get(flavor, ()), resource)
             total = sum(p.holder.quota.nominal for p in held if _is_firm(p, offer))
             if offer.low < total and (offer.high is None or total <= offer.high):
