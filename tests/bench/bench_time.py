@@ -1,7 +1,7 @@
 """Speed and memory of simulated time: whole mixes, growth, depth of the backlog, a month on a large cluster.
 
     python tests/bench/bench_time.py                 # all tables; each row is a process of its own
-    python tests/bench/bench_time.py --only mixes    # mixes | jittered | service | growth | depth | month
+    python tests/bench/bench_time.py --only mixes    # mixes | jittered | service | lockstep | growth | ...
     python tests/bench/bench_time.py --profile kueue-baseline
 
 Seconds are of the processor for the whole process, imports included; MB is its peak. Virtual time is what
@@ -41,8 +41,10 @@ class Scenario(NamedTuple):
 # -- scenarios ---------------------------------------------------------------------------------------
 
 
-def preset(name: str, batch: int) -> tuple[Any, Any]:
-    """A mix that brings its own queues and nodes, as the command reads it."""
+def preset(name: str, batch: int, cohorts: int = 0) -> tuple[Any, Any]:
+    """A mix that brings its own queues and nodes, as the command reads it; with so many cohorts of ten queues
+    instead of its own, where ``cohorts`` says so.
+    """
     from policycheck.app import load
     from policycheck.app.arrivals import Offering, arrivals, load_mix, with_mix
     from policycheck.app.gather import Sources
@@ -53,6 +55,11 @@ def preset(name: str, batch: int) -> tuple[Any, Any]:
     from policycheck.systems.kueue.opening import opening
 
     mix = load_mix(name, lambda path: Path(path).read_bytes())
+    if cohorts:
+        held: dict[str, Any] = dict(mix.cluster)
+        held["cohorts"] = {**held["cohorts"], "count": cohorts}
+        held["queues"] = {**held["queues"], "count": 10}
+        mix = mix._replace(cluster=held)
     sources = with_mix(Sources((), lambda path: Path(path).read_bytes()), mix)
     (cluster,) = load(sources, Settings())
     coming = arrivals(cluster, Offering(mix))
@@ -169,6 +176,8 @@ def scenario(name: str) -> Scenario:
     kind, _, rest = name.partition(":")
     if kind == "grow":
         return Scenario(lambda: grown(int(rest)), {})
+    if kind == "lockstep":
+        return Scenario(lambda: preset("kueue-large-scale", 0, int(rest) // 500), {})
     if kind == "deep":
         return Scenario(lambda: grown(int(rest), queues=1, gap=1), {})
     if kind == "month":
@@ -260,9 +269,18 @@ def service() -> None:
             )
 
 
+def lockstep() -> None:
+    """Ten times the workloads in ten times the queues, as Kueue's large-scale mix has them."""
+    _growth("lockstep")
+
+
 def growth() -> None:
-    """Ten times the workloads in ten times the queues."""
-    rows = [row for _, row in table(["grow:1500", "grow:15000", "grow:150000"])]
+    """The same out of step, preempting."""
+    _growth("grow")
+
+
+def _growth(kind: str) -> None:
+    rows = [row for _, row in table([f"{kind}:{n}" for n in (1500, 15000, 150000)])]
     for less, more in itertools.pairwise(rows):
         print(f"    10 times the work in {more['running'] / less['running']:.1f} times the time")
 
@@ -282,6 +300,7 @@ TABLES = {
     "mixes": mixes,
     "jittered": jittered,
     "service": service,
+    "lockstep": lockstep,
     "growth": growth,
     "depth": depth,
     "month": long,
