@@ -41,6 +41,8 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: metadata.namespace
+  - name: POLICYCHECK_SCHEDULER_NAMESPACE
+    value: {{ .Values.schedulerNamespace | quote }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

@@ -17,6 +17,7 @@ from policycheck.adapters.install import (
     named,
 )
 from policycheck.adapters.install.rbac import SCAN
+from policycheck.adapters.live.kinds import VARIABLE
 
 SETTINGS = f"{NAME}-settings"
 CERTIFICATE = f"{NAME}-certificate"  # a ConfigMap with the certificates of certified-only mode
@@ -185,6 +186,7 @@ def _container(install: Install, name: str, args: list[str]) -> dict[str, Any]:
         "env": [
             {"name": "POLICYCHECK_CACHE_DIR", "value": "/tmp/policycheck"},  # noqa: S108 - a volume of its own
             {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+            {"name": VARIABLE, "value": install.scheduler_namespace},
         ],
         "securityContext": {
             "allowPrivilegeEscalation": False,

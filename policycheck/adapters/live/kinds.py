@@ -6,6 +6,7 @@ its owner says.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from policycheck.record import NamedTuple
 
 KUEUE = "kueue.x-k8s.io"
 SCHEDULER_NAMESPACE = "kueue-system"  # where installations of Kueue put it
+VARIABLE = "POLICYCHECK_SCHEDULER_NAMESPACE"  # of the environment; says where else it is, "" for nowhere
 # Hardware, and what takes from it before any queue does.
 HARDWARE: tuple[GroupKind, ...] = (
     ("", "Node"),
@@ -74,8 +76,8 @@ JOBS: tuple[GroupKind, ...] = (
 ALL: tuple[GroupKind, ...] = tuple(dict.fromkeys((*QUEUES, *HARDWARE, *SHAPES, *JOBS)))
 # Without these an answer would be about another cluster: not being allowed to read them is a failure.
 NEEDED = frozenset((*QUEUES, ("", "Node")))
-# Kinds of which one namespace is enough.
-NARROW: Mapping[GroupKind, str] = {("", "ConfigMap"): SCHEDULER_NAMESPACE}
+# Kinds that are read in the scheduler's namespace alone.
+NARROW: frozenset[GroupKind] = frozenset({("", "ConfigMap")})
 
 
 class Served(NamedTuple):
@@ -155,5 +157,6 @@ def _take(
         if kind in names and "/" not in plural and "list" in one.get("verbs", ()):
             names.discard(kind)
             key = (group, kind)
-            is_namespaced = bool(one.get("namespaced"))
-            found[key] = Served(group, kind, version, plural, is_namespaced, NARROW.get(key, ""))
+            space = os.environ.get(VARIABLE, SCHEDULER_NAMESPACE) if key in NARROW else ""
+            if space or key not in NARROW:
+                found[key] = Served(group, kind, version, plural, bool(one.get("namespaced")), space)

@@ -56,6 +56,9 @@ class Replica:
     def start(self):
         log = self.log.open("ab")
         environ = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+        for one in self.gate.container["env"]:
+            said = one.get("value", self.gate.namespace)  # what comes from the pod is its namespace
+            environ[one["name"]] = str(self.folder / "tmp") if said.startswith("/tmp/") else said
         self.process = subprocess.Popen(
             [*bound(), sys.executable, "-m", "policycheck", *self.arguments()],
             stdout=log,

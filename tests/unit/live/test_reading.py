@@ -49,10 +49,15 @@ def test_the_preferred_version_is_taken_and_another_one_where_that_lacks_the_kin
     assert found.served[KUEUE, "ClusterQueue"].path == f"/apis/{KUEUE}/v1beta2/clusterqueues"
 
 
-def test_config_maps_are_read_in_the_namespace_of_the_scheduler_alone(server, way):
+def test_config_maps_are_read_in_the_namespace_of_the_scheduler_alone(server, way, monkeypatch):
     server.has[""]["v1"]["ConfigMap"] = ("configmaps", True)
     found = kinds.discover(way.get, [("", "ConfigMap")])
     assert found.served["", "ConfigMap"].path == "/api/v1/namespaces/kueue-system/configmaps"
+    monkeypatch.setenv(kinds.VARIABLE, "queues")
+    found = kinds.discover(way.get, [("", "ConfigMap")])
+    assert found.served["", "ConfigMap"].path == "/api/v1/namespaces/queues/configmaps"
+    monkeypatch.setenv(kinds.VARIABLE, "")
+    assert not kinds.discover(way.get, [("", "ConfigMap")]).served
 
 
 def test_all_pages_are_taken_and_items_get_their_kind(server, way):
