@@ -1,10 +1,12 @@
 import base64
+from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
-from policycheck.adapters.cli.webhook_manifests import manifests
+from policycheck import __version__
+from policycheck.adapters.cli.webhook_manifests import IMAGE, manifests
 from policycheck.adapters.install import CERTIFICATES, EXEMPT, Install, certificate, objects
 from policycheck.adapters.install.rbac import plural
 from policycheck.adapters.install.webhooks import ADVISORY, CRITICAL, SYSTEM, TIMEOUT
@@ -207,3 +209,9 @@ def test_settings_that_are_wrong_are_told_before_they_reach_a_cluster(tmp_path):
 
 def test_the_same_options_give_the_same_bytes():
     assert run("--replicas", "3").stdout == run("--replicas", "3").stdout
+
+
+def test_the_chart_installs_the_version_that_it_lies_beside():
+    chart = yaml.safe_load((Path(__file__).parents[3] / "deploy" / "chart" / "Chart.yaml").read_text())
+    assert chart["appVersion"] == __version__
+    assert IMAGE.endswith(f":{__version__}")
