@@ -14,10 +14,10 @@ from policycheck.model.facts import Facts
 from policycheck.model.workload import Workload
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, KueueWorkload, LocalQueue
 
-Aspect = Literal["names", "sums", "settings", "spaces", "marks"]
+Aspect = Literal["names", "sums", "settings", "spaces", "marks", "versions"]
 
 # Rules about all trees at once, by what of an object they read: names and references to them, quota summed over
-# flavors, namespaces that have queues, labels and annotations of queues, or what the scheduler's Configuration and the like are held against.
+# flavors, namespaces that have queues, labels and annotations of queues, old versions, or what the scheduler's Configuration and the like are held against.
 WHOLE: Mapping[str, Aspect] = {
     **dict.fromkeys(
         (
@@ -33,12 +33,12 @@ WHOLE: Mapping[str, Aspect] = {
             "kueue.flavor_unused",
             "kueue.topology_unused",
             "kueue.lone_cohort",
-            "kueue.deprecated_versions",
             "gpu.inventory_old",
         ),
         "names",
     ),
     "kueue.owner_missing": "marks",
+    "kueue.deprecated_versions": "versions",
     **dict.fromkeys(
         (
             "kueue.guarantees_beyond_hardware",
@@ -143,6 +143,7 @@ WITHOUT_WORK = frozenset(
         "kueue.hot_swap_before",
         "kueue.labels_contradict",
         "kueue.owner_missing",
+        "kueue.deprecated_versions",  # asked apart, where a version is old
         "kueue.leads_nowhere",
         "kueue.level_missing",
         "kueue.limit_on_root_cohort",
@@ -190,6 +191,7 @@ WITHOUT_WORK = frozenset(
         "gpu.type_contradicts_product",
     }
 )
+_NEWEST = "/v1beta2"  # what the API server hands over, as a rule
 # Kinds of which there may be thousands; of all others every object stays in sight.
 MANY = frozenset(
     {
@@ -220,7 +222,10 @@ def is_work(facts: Facts) -> bool:
 def aspect(facts: Facts | None, which: Aspect, params: Mapping[str, object]) -> object:
     """What rules of that aspect read of an object: equal values, equal findings about everything else."""
     if facts is None:
-        return None
+        return "" if which == "versions" else None
+    if which == "versions":
+        is_old = facts.system == "kueue" and not facts.api_version.endswith(_NEWEST)
+        return facts.api_version if is_old else ""
     if which == "marks":
         queue = facts.typed
         return _marks(queue, params) if isinstance(queue, ClusterQueue) else None
@@ -234,7 +239,6 @@ def aspect(facts: Facts | None, which: Aspect, params: Mapping[str, object]) -> 
                 queue.cohort,
                 tuple(f.name for g in queue.groups for f in g.flavors),
                 tuple(c.name for c in queue.checks),
-                facts.api_version,
             )
             if which == "names":
                 return names
@@ -243,9 +247,9 @@ def aspect(facts: Facts | None, which: Aspect, params: Mapping[str, object]) -> 
         case Cohort() as cohort:
             flavors = tuple(f.name for g in cohort.groups for f in g.flavors)
             if which == "names":
-                return cohort.parent, flavors, facts.api_version
+                return cohort.parent, flavors
             return cohort.parent, cohort.groups
         case LocalQueue() as local:
             # Without workloads in it, it holds and asks for nothing.
-            return None if which in ("sums", "settings") else (local.cluster_queue, facts.api_version)
+            return None if which in ("sums", "settings") else (local.cluster_queue,)
     return facts.value

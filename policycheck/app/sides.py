@@ -137,7 +137,9 @@ class Run:
         if self.is_work:
             far = self._narrow(sides, wide=False, narrow_state=False)
             work = self._both(*near, (*own, *groups.work_near), "work")
-            return [read, work, self._both(*far, groups.work_far, "far")]
+            found = [read, work, self._both(*far, groups.work_far, "far")]
+            old = tuple(b for b in self._whole(groups.whole) if WHOLE[b.rule.check] == "versions")
+            return [*found, self._both(lambda: sides.before, sides.after, old, "whole")] if old else found
         wide = self._narrow(sides, wide=True)
         found = [read, self._both(*near, own, "own"), self._both(*wide, groups.near, "trees")]
         asked = self._whole(groups.whole)
