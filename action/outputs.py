@@ -1,14 +1,19 @@
 """Outputs of the lint step, one a line: name=value. Arguments: the exit code, the folder of the reports."""
+# ruff: noqa: INP001 - a script, in no package
+
+from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 FILES = {"json-file": "json", "sarif-file": "sarif", "junit-file": "xml"}
 
 
-def outputs(code, folder):
-    summary = {}
+def outputs(code: str, folder: Path) -> Iterator[tuple[str, object]]:
+    """Names and values, as action.yml lists them."""
+    summary: dict[str, int] = {}
     whole = folder / "policycheck.json"
     if whole.is_file():
         summary = json.loads(whole.read_text(encoding="utf-8"))["summary"]

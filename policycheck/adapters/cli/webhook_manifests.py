@@ -52,7 +52,10 @@ IMAGE = f"ghcr.io/policycheck/policycheck:{__version__}"
     help="The API group of policy reports that the scan writes.",
 )
 @click.option(
-    "--memory", default="1Gi", show_default=True, help="Of each replica; docs/webhook-operation.md says how much."
+    "--memory",
+    default="1Gi",
+    show_default=True,
+    help="Of each replica; docs/webhook-operation.md says how much.",
 )
 @click.option("--output", metavar="FILE", help="Write to FILE what would go to standard output.")
 def manifests(

@@ -217,7 +217,9 @@ def test_leaving_lines_out_is_advised_where_there_is_one_to_leave_out(folder, ru
 
 
 def test_a_load_beyond_words_is_told_in_few(folder, run):
-    (folder / "mix.yaml").write_text("mix: m\nload: 1\nclasses:\n- {name: t, share: 1, gpus: 4, duration: 20m}\n")
+    (folder / "mix.yaml").write_text(
+        "mix: m\nload: 1\nclasses:\n- {name: t, share: 1, gpus: 4, duration: 20m}\n"
+    )
     ran = run("simulate", "q.yaml", "--mix", "mix.yaml", "--horizon", "2h", "--load", "1e300")
     assert ran.code != 0
     assert "far more would arrive" in ran.err

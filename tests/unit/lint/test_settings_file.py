@@ -134,7 +134,10 @@ def test_two_files_side_by_side_are_an_error(repository):
             "per-path:\n  - paths: x\n    ignor: y\n",
             ":3:5: unknown key 'per-path[0].ignor'; did you mean 'ignore'?",
         ),
-        ("per-path:\n  - paths: x\n", ":2:5: 'per-path[0]': it changes nothing: write ignore, select or severity"),
+        (
+            "per-path:\n  - paths: x\n",
+            ":2:5: 'per-path[0]': it changes nothing: write ignore, select or severity",
+        ),
         ("clusters: [{name: a, paths: []}]\n", "'clusters[0].paths' is empty"),
         ("clusters: [{name: a, paths: x}, {name: a, paths: y}]\n", "a stands there twice"),
         ("target: {kueue: latest}\n", "write system=version"),
