@@ -20,7 +20,9 @@ from policycheck.source.edit import Change, edit, in_order
 from policycheck.source.files import STDIN
 from policycheck.source.text import TextError, decode, encode_like
 
-RUNS = 100  # of lint for one request; what is not tried by then is said
+# Of lint for one request; what is not tried by then is said. Large configurations get fewer: by objects, since
+# what comes out may not depend on how fast a machine is.
+MOST_RUNS, LEAST_RUNS, OBJECTS = 100, 12, 20_000
 # Fields that decide who gets how much, and from whom.
 _POLICY = frozenset(
     {
@@ -54,10 +56,10 @@ class Claims(NamedTuple):
 
 
 class Options(NamedTuple):
-    """``unsafe``: fixes that may change what the cluster does as well."""
+    """``unsafe``: fixes that may change what the cluster does as well. ``runs`` of lint at most; 0 is by size."""
 
     unsafe: bool = False
-    runs: int = RUNS
+    runs: int = 0
 
 
 class Left(NamedTuple):
@@ -152,6 +154,8 @@ class _Work:
         self._new: dict[str, bytes] = {}
         self._runs = 0
         self.first = self.result = self._linted({})
+        by_size = min(MOST_RUNS, max(LEAST_RUNS, OBJECTS // max(1, self.first.documents)))
+        self._most = options.runs or by_size
         self._fixed: list[Finding] = []
         self._notes: list[str] = []
         self._refused: dict[Key, str] = {}
@@ -160,7 +164,7 @@ class _Work:
     def run(self) -> None:
         """Batch after batch; what was refused is tried once more when other fixes changed things since."""
         kept_then = 0
-        while self._runs < self._options.runs:
+        while self._runs < self._most:
             batch = self._batch()
             if batch:
                 self._attempt(batch)
@@ -219,7 +223,7 @@ class _Work:
         """Keeps the batch, or the part of it that nothing speaks against; the other part is tried later, in
         halves when all of it is to blame.
         """
-        while batch and self._runs < self._options.runs:
+        while batch and self._runs < self._most:
             try:
                 self._keep(batch)
             except _RefusedError as error:

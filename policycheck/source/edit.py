@@ -77,13 +77,19 @@ def edit(text: str, changes: Iterable[Change]) -> Edited:
         text = text.replace("\r\n", "\n")
     done: list[Change] = []
     dropped: list[Dropped] = []
+    parts: _Parts | None = None  # the text taken apart, until something else than a document changes
     for change in changes:
         try:
-            text = _tidied(text, change) if change.action in _TIDY else _changed(text, change)
+            if change.action in _TIDY:
+                text, parts = _tidied(parts.text if parts else text, change), None
+            else:
+                parts = parts or _Parts(text)
+                parts.change(change)
         except (_CanNotError, TextError) as error:
             dropped.append(Dropped(change, str(error)))
         else:
             done.append(change)
+    text = parts.text if parts else text
     return Edited(text.replace("\n", "\r\n") if is_dos else text, tuple(done), tuple(dropped))
 
 
@@ -183,10 +189,38 @@ def _digests(file: str, text: str) -> list[str]:
     return [digest(value) for _, value in load_values(file, text.encode())]
 
 
-def _changed(text: str, change: Change, depth: int = 0) -> str:
-    """The text with one change made and verified."""
-    start, end, is_json = _region(text, change.id.document)
-    body = text[start:end]
+class _Parts:
+    """A text as its documents and what stands between them: a change costs what its document does."""
+
+    def __init__(self, text: str) -> None:
+        self._parts: list[str] = []
+        self._json: list[bool] = []
+        at = 0
+        for piece, value in numbered(text):
+            start, end = piece.start, piece.end
+            if value is not None:
+                start, end = piece.start + value.start, piece.start + value.end
+            self._parts += (text[at:start], text[start:end])
+            self._json.append(value is not None)
+            at = end
+        self._parts.append(text[at:])
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        return "".join(self._parts)
+
+    def change(self, change: Change, depth: int = 0) -> None:
+        """Makes a change, verified. Raises _CanNotError and TextError."""
+        number = change.id.document
+        if not 0 <= number < len(self._json):
+            raise _CanNotError("the document is not there any more")
+        at = 2 * number + 1
+        self._parts[at] = _changed(self._parts[at], change, is_json=self._json[number], depth=depth)
+
+
+def _changed(body: str, change: Change, *, is_json: bool, depth: int) -> str:
+    """The text of one document with a change made and verified."""
     full = change._replace(path=(*change.id.prefix, *change.path))
     values = [value for _, value in load_values(change.id.file, body.encode())]
     if len(values) != 1:
@@ -206,7 +240,7 @@ def _changed(text: str, change: Change, depth: int = 0) -> str:
     # By digest, since 1 == True == 1.0 in Python.
     if _digests(change.id.file, new) != [digest(wanted)]:
         raise _CanNotError("the text could not be changed without changing something else")
-    return text[:start] + new + text[end:]
+    return new
 
 
 def _text_on_the_way(value: Any, path: Path) -> tuple[int, str] | None:
@@ -228,11 +262,13 @@ def _outer(change: Change, steps: int, text: str, depth: int) -> Change:
     why = "the text in it holds no such place"
     for number in range(sum(1 for _ in numbered(text))):
         inner = change._replace(id=change.id._replace(document=number, prefix=()), path=change.path[steps:])
+        parts = _Parts(text)
         try:
-            new = _changed(text, inner, depth + 1)
+            parts.change(inner, depth + 1)
         except (_CanNotError, TextError) as error:
             why = str(error)
         else:
+            new = parts.text
             # A block at the end of a file may end without a line break, and then goes on doing so.
             kept = new if text.endswith("\n") else new.rstrip("\n")
             return change._replace(path=change.path[:steps], action="set", value=kept)
@@ -250,15 +286,6 @@ def _by_block(body: str, change: Change) -> str | None:
         raise _CanNotError("text that holds YAML is only changed where it stands in a literal block (|)")
     new = block.written(change.value)
     return apply(body, [Edit(node.start, node.end, new)])
-
-
-def _region(text: str, document: int) -> tuple[int, int, bool]:
-    for number, (piece, value) in enumerate(numbered(text)):
-        if number == document:
-            if value is None:
-                return piece.start, piece.end, False
-            return piece.start + value.start, piece.start + value.end, True
-    raise _CanNotError("the document is not there any more")
 
 
 def _by_span(body: str, change: Change, *, is_json: bool) -> str | None:
