@@ -110,6 +110,7 @@ class World:
         self._hardware = Hardware(hardware)
         self._waiting = Waiting()
         self._entries: dict[DocumentId, Entry] = {}  # of the configuration
+        self._keys: dict[DocumentId, ObjectKey] = {}  # as the API has them
         self._heard: dict[GroupKind, Heard] = {}
         self._edits: dict[DocumentId, Entry | None] = {}  # since ``_linked`` was made
         self._linked: Cluster | None = None
@@ -128,7 +129,7 @@ class World:
         entry = self.entry(value)
         with self._lock:
             self._set(entry.origin.id, entry, value)
-            self._note(entry.facts.key, _version(value), now)
+            self._note(_key(value), _version(value), now)
 
     def drop(
         self, api_version: str, kind: str, namespace: str, name: str, *, version: str = "", now: float = 0.0
@@ -259,9 +260,10 @@ class World:
         return DocumentId(f"{self.scope}/{'/'.join(part for part in key if part)}")
 
     def entry(self, value: Mapping[str, Any]) -> Entry:
-        """An object of the API as what is kept of it. Pure."""
-        facts = read(value)
-        return Entry(facts, Origin(self.identity(facts.key), 1, _digest(value)))
+        """An object of the API as what is kept of it. Pure. It is known by what it is itself: a ConfigMap that
+        carries the scheduler's Configuration reads as that.
+        """
+        return Entry(read(value), Origin(self.identity(_key(value)), 1, _digest(value)))
 
     def _set(self, identity: DocumentId, entry: Entry, value: Mapping[str, Any]) -> None:
         """Takes an object to where it belongs: workloads, hardware or configuration."""
@@ -275,7 +277,9 @@ class World:
         if self._hardware.put(identity, facts):
             self._generation += 1
         if isinstance(facts.typed, _ELSEWHERE) or not facts.system:
+            self._remove(identity)  # it may have been something else before
             return
+        self._keys[identity] = _key(value)
         old = self._entries.get(identity)
         if old is None or old.origin.digest != entry.origin.digest:
             self._entries[identity] = self._edits[identity] = entry
@@ -286,15 +290,17 @@ class World:
         self._hardware.queued(key, ())
         if self._hardware.drop(identity, key):
             self._generation += 1
+        self._remove(identity)
+
+    def _remove(self, identity: DocumentId) -> None:
+        self._keys.pop(identity, None)
         if self._entries.pop(identity, None) is not None:
             self._edits[identity] = None
             self._generation += 1
 
     def _known(self, kind: GroupKind) -> dict[DocumentId, ObjectKey]:
         """Everything that is kept of a kind."""
-        found = {
-            i: e.facts.key for i, e in self._entries.items() if (e.facts.key.group, e.facts.key.kind) == kind
-        }
+        found = {i: key for i, key in self._keys.items() if key[:2] == kind}
         found.update({self.identity(key): key for key in self._waiting.keys(*kind)})
         held = self._hardware.keys(*kind)
         found.update({i if i is not None else self.identity(key): key for i, key in held})
@@ -341,6 +347,15 @@ def slim(value: Mapping[str, Any]) -> dict[str, Any]:
             kept["annotations"] = {k: held for k, held in notes.items() if k != _NOTES}
         made["metadata"] = kept
     return made
+
+
+def _key(value: Mapping[str, Any]) -> ObjectKey:
+    """What an object of the API is known by."""
+    group = str(value.get("apiVersion", "")).rpartition("/")[0]
+    meta = value.get("metadata")
+    meta = meta if isinstance(meta, Mapping) else {}
+    space, name = (str(meta.get(field) or "") for field in ("namespace", "name"))
+    return ObjectKey(group, str(value.get("kind", "")), space, name)
 
 
 def _version(value: Mapping[str, Any]) -> str:

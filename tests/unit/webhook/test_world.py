@@ -230,6 +230,39 @@ def test_what_is_admitted_waits_no_more():
     assert world.samples([("team-a", "main")]) == ((), 0)
 
 
+def config_map(text, name="kueue-manager-config"):
+    meta = {"name": name, "namespace": "kueue-system"}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": meta,
+        "data": {"controller_manager_config.yaml": text},
+    }
+
+
+MAPS = ("", "ConfigMap")
+MANAGES = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"
+
+
+def manages(world):
+    return world.cluster().systems["kueue"].objects.configuration.manage_jobs_without_queue_name
+
+
+def test_the_configuration_comes_and_goes_with_its_config_map():
+    world = World("live")
+    world.put(config_map(MANAGES), now=3.0)
+    assert manages(world)
+    assert world.versions().keys() == {MAPS}
+    world.put(config_map("nothing"))
+    assert not manages(world)
+    world.put(config_map(MANAGES))
+    world.drop("v1", "ConfigMap", "kueue-system", "kueue-manager-config")
+    assert not manages(world)
+    world.put(config_map(MANAGES))
+    world.replace_all(MAPS, [config_map("nothing", "other")])
+    assert not manages(world)
+
+
 def test_it_may_be_fed_and_read_by_several_threads():
     world = World("live")
     wrong = []
