@@ -196,8 +196,8 @@ def test_digests_are_looked_up_again_only_for_what_changed():
 # -- files ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def keys():
+def key_pair():
+    """A private key and its public one, as files hold them."""
     key = ed25519.Ed25519PrivateKey.generate()
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -206,6 +206,11 @@ def keys():
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return private, public
+
+
+@pytest.fixture
+def keys():
+    return key_pair()
 
 
 def signed(one, private):

@@ -38,7 +38,8 @@ class Server:
         (state / "nodes.json").write_text(json.dumps(nodes), encoding="utf-8")
         self.port, self.plain = free_port(), free_port()
         command = [sys.executable, "-m", "policycheck", "webhook", "serve", str(state)]
-        command += ["--listen", f"127.0.0.1:{self.port}", "--plain", f"127.0.0.1:{self.plain}", "--isolated"]
+        command += ["--listen", f"127.0.0.1:{self.port}", "--plain", f"127.0.0.1:{self.plain}"]
+        command += [] if "--config" in options else ["--isolated"]
         command += ["--log-level", "debug", "--drain", "0.5", *options]
         self.tls = tls
         if tls:
@@ -385,6 +386,71 @@ def test_what_is_under_way_is_answered_before_the_end(tmp_path):
         server.stop()
     messages = [line["message"] for line in server.lines()]
     assert messages[-2:] == ["ending", "ended"]
+
+
+def test_the_settings_say_what_is_done(tmp_path):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("webhook: {mode: warn, rules: {KQ110: deny}, exempt: [quiet]}", encoding="utf-8")
+    server = Server(tmp_path, "--config", str(settings), tls=False)
+    try:
+        connection = server.started().connect()
+        warned = response(post(connection, asked("1", worlds.job("big", pods=40)))[1])
+        denied = response(post(connection, asked("2", worlds.queue("team-0", 40)))[1])
+        quiet = response(post(connection, asked("3", worlds.job("big", "quiet", pods=40)))[1])
+        connection.close()
+    finally:
+        server.stop()
+    assert warned["allowed"]
+    assert warned["warnings"][0].startswith("KQ630")
+    assert not denied["allowed"]
+    assert denied["status"]["message"].startswith("KQ110")
+    assert quiet["allowed"]
+    assert "warnings" not in quiet
+
+
+def test_only_what_is_certified_and_certificates_are_exchanged(tmp_path):
+    from test_certified import certificate, key_pair, signed
+
+    from policycheck.app.world import World
+
+    def of(nominal):
+        world = World("live", required=())
+        for one in (
+            worlds.flavor(),
+            worlds.local("main", "team-a", "team-0"),
+            worlds.queue("team-0", nominal),
+        ):
+            world.put(one)
+        return world
+
+    def change(new):
+        return asked("c", worlds.queue("team-0", new), "UPDATE", oldObject=worlds.queue("team-0", 8))
+
+    private, public = key_pair()
+    (tmp_path / "key.pem").write_bytes(public)
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    (folder / "old.json").write_bytes(
+        signed(certificate(of(8), "2026-01-01T00:00:00Z", "2036-01-01T00:00:00Z"), private)
+    )
+    server = Server(tmp_path, "--certificate", str(folder), "--key", str(tmp_path / "key.pem"), tls=False)
+    try:
+        connection = server.started().connect()
+        refused = response(post(connection, change(6))[1])
+        assert not refused["allowed"]
+        assert "certified with other contents" in refused["status"]["message"]
+        new = signed(certificate(of(6), "2026-02-01T00:00:00Z", "2036-01-01T00:00:00Z"), private)
+        (folder / "new.json").write_bytes(new)
+        end = time.monotonic() + SOON
+        found = refused
+        while not found["allowed"] and time.monotonic() < end:
+            time.sleep(0.1)
+            found = response(post(connection, change(6))[1])
+        connection.close()
+    finally:
+        server.stop()
+    assert found["allowed"]
+    assert found["auditAnnotations"]["certificate"] != refused["auditAnnotations"]["certificate"]
 
 
 @pytest.mark.parametrize(
