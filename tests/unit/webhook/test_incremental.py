@@ -174,3 +174,38 @@ def test_few_trees_are_looked_at_for_one_queue_of_many():
     )
     judge.judge(Change(old, new))
     assert max(trees for trees, _ in seen) == 1
+
+
+@pytest.mark.parametrize(("until", "found"), [("0.18", []), ("0.19", ["XY001"])])
+def test_rules_of_ones_own_are_asked_where_they_are_about(tmp_path, until, found):
+    from policycheck.app.admission import Judge
+    from policycheck.app.book import rulebook, systems
+    from policycheck.lint.settings import Settings
+
+    (tmp_path / "XY001-labelled.yaml").write_text(
+        f"""
+id: XY001
+name: labelled
+title: Queues say whose they are
+severity: error
+confidence: high
+phase: queues
+subject: kueue.x-k8s.io/ClusterQueue
+expression: "has(object.metadata.labels) && 'team' in object.metadata.labels"
+message: "{{object.metadata.name}} has no team"
+remediation: Add the label team
+rationale: Somebody has to be asked.
+sources: [https://example.com]
+applies: {{until: "{until}"}}
+since: "0.1"
+examples:
+  bad: [{{manifest: "{{}}", findings: ["1:1 metadata"]}}]
+  good: [{{manifest: "{{}}"}}]
+""",
+        encoding="utf-8",
+    )
+    book = rulebook((str(tmp_path),))
+    assert book.problems == ()
+    judge = Judge(worlds.small(), book, systems(), Settings(), worlds.TARGETS)
+    new = judge.judge(Change(None, read(worlds.queue("team-9", 0, "all")))).new
+    assert [f.rule for f in new if f.rule == "XY001"] == found
