@@ -165,11 +165,14 @@ def _rules(paths: tuple[str, ...], settings: Settings, *, live: bool) -> tuple[W
     from policycheck.adapters.webhook.start import Rules
     from policycheck.app.book import rulebook, systems
     from policycheck.app.world import World, out_of
+    from policycheck.lint.select import complaints
     from policycheck.lint.settings import Target, parse_target
 
     book = rulebook(settings.rules)
     for problem in book.problems:
         raise common.usage_error(f"{problem.file}:{problem.line}:{problem.column}: {problem.message}")
+    for what in complaints(book, settings):
+        raise common.usage_error(f"settings: {what}")
     if live:
         from policycheck.app.target import ASSUMED
 

@@ -454,6 +454,34 @@ def test_only_what_is_certified_and_certificates_are_exchanged(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("webhook: {rules: {KQ63O: deny}}", "no rule 'KQ63O'; did you mean"),
+        ("webhook: {namespaces: {a: {rules: {nothing: deny}}}}", "no rule 'nothing'"),
+        ("select: [KQ63O]", "KQ63O"),
+        ("webhook: {mode: block}", "block"),
+    ],
+)
+def test_settings_that_mean_no_rule_are_told(tmp_path, text, word):
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(worlds.flavor()), encoding="utf-8")
+    (tmp_path / "settings.yaml").write_text(text, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "policycheck",
+        "webhook",
+        "serve",
+        "--config",
+        "settings.yaml",
+        "--no-tls",
+        "a.yaml",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == 2
+    assert word in done.stderr
+
+
+@pytest.mark.parametrize(
     ("options", "word"),
     [
         ([], "--tls-cert"),
