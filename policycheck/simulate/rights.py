@@ -49,6 +49,9 @@ class Rights(Protocol):
     def kept(self, queue: str, flavor: str, resource: str) -> int:
         """What nobody else can use even while the queue is idle."""
 
+    def untouched(self, queue: str, flavor: str, resource: str) -> int:
+        """What others can not hold all together: what is kept, or more where they may not borrow it."""
+
     def burst(self, queue: str, flavor: str, resource: str) -> int:
         """What it can use beyond its guarantee while the others are idle."""
 

@@ -95,6 +95,9 @@ def test_staged_files_are_reported_and_the_rest_is_context(tmp_path):
 
 def test_safe_fixes_are_written_and_the_commit_waits_for_them(tmp_path):
     repository = Repository(tmp_path, local("policycheck-fix"))
+    other = QUEUE.replace("vision", "speech").replace("cohort:", "cohortName:")
+    repository.write("other.yaml", other)
+    repository.git("commit", "--no-verify", "-m", "somebody to share with")
     repository.write("queue.yaml", QUEUE)
     waiting = repository.git("commit", "-m", "misspelt", check=False)
     assert waiting.returncode == 1

@@ -41,7 +41,8 @@ def _team(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
         return bench.verdict(
             team.name, NOT_APPLICABLE, PROOF, "it is guaranteed nothing", derived=team.derived
         )
-    parts = [_part(bench, team, queue, wanted) for queue in team.queues]
+    firm = _firm(bench.arena, team, wanted)
+    parts = [_part(bench, team, queue, wanted, firm) for queue in team.queues]
     trial = Trial(bench, team, parts, effort)
     unfit = next(trial.unfit(), None)
     if unfit is not None:
@@ -58,7 +59,24 @@ def _team(bench: Bench, team: TeamPromise, effort: Effort) -> Verdict:
     return trial.searched()
 
 
-def _part(bench: Bench, team: TeamPromise, queue: str, wanted: Mapping[str, int]) -> Part:
+def _firm(arena: Arena, team: TeamPromise, wanted: Mapping[str, int]) -> frozenset[str]:
+    """Resources of which the queues can enforce all that was promised, if not all of their quota."""
+    sure: dict[tuple[str, str], int] = {}
+    for queue in team.queues:
+        at = min((shape.priority for shape in shapes_of(arena, team, queue)), default=0)
+        for pair in arena.nominal(queue):
+            sure[pair] = sure.get(pair, 0) + arena.enforcement(queue, *pair, at).enforced
+    return frozenset(
+        resource
+        for resource, value in wanted.items()
+        if sum(held for pair, held in sure.items() if pair[1] == resource) >= value
+        and all(sure.get(pair, 0) >= told for pair, told in team.flavors.items() if pair[1] == resource)
+    )
+
+
+def _part(
+    bench: Bench, team: TeamPromise, queue: str, wanted: Mapping[str, int], firm: frozenset[str]
+) -> Part:
     """What is within the guarantee of one queue: at most its own quota, and at most what was promised."""
     arena = bench.arena
     own: dict[str, int] = {}
@@ -70,7 +88,7 @@ def _part(bench: Bench, team: TeamPromise, queue: str, wanted: Mapping[str, int]
     weak = []
     for (flavor, resource), nominal in arena.nominal(queue).items():
         own[resource] = own.get(resource, 0) + nominal
-        if resource in wanted and nominal:
+        if resource in wanted and resource not in firm and nominal:
             found = arena.enforcement(queue, flavor, resource, at)
             if found.enforced < found.nominal:
                 weak.append(found)

@@ -75,6 +75,9 @@ def _typed(value: Value, key: ObjectKey, troubles: Troubles) -> object | None:
         # The Jobs that it makes carry what the job template says, not what the CronJob does.
         meta = mapping(mapping(mapping(value.get("spec")).get("jobTemplate")).get("metadata"))
         made = made._replace(labels=labels(meta.get("labels")), annotations=labels(meta.get("annotations")))
+    if key.kind == "Job" and not made.labels:
+        # The API server gives a Job without labels those of its pods (SetDefaults_Job of batch/v1).
+        made = made._replace(labels=made.pod_sets[0].labels)
     if key.kind in ("Deployment", "ReplicaSet"):
         made = made._replace(copies=made.pod_sets[0].pods)  # no pod waits for another
     return made

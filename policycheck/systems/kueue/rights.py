@@ -1,6 +1,6 @@
 """Kueue's quota rights, out of its quota algebra and preemption policies.
 
-A queue is sure of what it never lends; of all its nominal quota only when reclaimWithinCohort lets it
+A queue is sure of what it never lends, or others may not borrow; of all its nominal quota only when reclaimWithinCohort lets it
 take back what others borrow, whoever they are (documentation "Cohort", "Preemption"; #4809, #672).
 """
 
@@ -29,6 +29,7 @@ class KueueRights:
             objects.cluster_queues.values(), objects.cohorts.values(), lending=rules.lending
         )
         self._rules = rules
+        self._beyond: dict[tuple[int, tuple[str, str]], int] = {}
 
     def queues(self) -> list[str]:
         """All ClusterQueues, sorted."""
@@ -54,6 +55,24 @@ class KueueRights:
         tree, cell = found
         return min(tree.nominal[cell] if tree.up[cell] < 0 else tree.local[cell], UNLIMITED)
 
+    def untouched(self, queue: str, flavor: str, resource: str) -> int:
+        """What others can not hold all together, by its lendingLimit or by their borrowingLimits."""
+        found = self._cell(queue, flavor, resource)
+        if found is None:
+            return 0
+        tree, cell = found
+        lent = self._borrowable(self._forest.place[queue][0], (flavor, resource)) - _excess(tree, cell)
+        return max(self.kept(queue, flavor, resource), min(tree.nominal[cell] - lent, UNLIMITED))
+
+    def _borrowable(self, tree: int, pair: tuple[str, str]) -> int:
+        """The most that all queues of a tree could ever use beyond their own quota, added up."""
+        key = (tree, pair)
+        if key not in self._beyond:
+            held = self._forest.trees[tree]
+            places = (node for at, node in self._forest.place.values() if at == tree)
+            self._beyond[key] = sum(_excess(held, held.cell(node, pair)) for node in places)
+        return self._beyond[key]
+
     def guarantee(self, queue: str, flavor: str, resource: str) -> int:
         """What the queue gets whenever it asks, at the latest after displacing borrowers; 0 when it
         takes no workloads at all.
@@ -64,7 +83,7 @@ class KueueRights:
         tree, cell = found
         if config.preemption.reclaim_within_cohort == "Any":
             return min(tree.nominal[cell], UNLIMITED)
-        return self.kept(queue, flavor, resource)
+        return self.untouched(queue, flavor, resource)
 
     def potential(self, queue: str, flavor: str, resource: str) -> int:
         """The most it can ever use: everything, with all others idle."""
@@ -107,3 +126,8 @@ class KueueRights:
                     )
                     found.append(Shortage(name, flavor, resource, nominal, sure, why))
         return found
+
+
+def _excess(tree: Tree, cell: int) -> int:
+    """What a queue could use beyond its quota, with everybody else idle."""
+    return max(0, min(tree.ceiling[cell], UNLIMITED) - min(tree.nominal[cell], UNLIMITED))

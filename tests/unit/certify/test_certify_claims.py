@@ -91,6 +91,18 @@ HONOURED = [
         None,
         FAILS,
     ),
+    (
+        "what is never lent is enough where no more was promised",
+        with_a(preemption=NEVER, limits=", lendingLimit: 4"),
+        Promises((team("a", 4),)),
+        HOLDS,
+    ),
+    (
+        "and one more is too much",
+        with_a(preemption=NEVER, limits=", lendingLimit: 4"),
+        Promises((team("a", 5),)),
+        FAILS,
+    ),
     ("LowerPriority gives nothing against equals", with_a(preemption=LOWER), None, FAILS),
     (
         "LowerPriority gives nothing while others may be higher",
@@ -251,6 +263,15 @@ def test_a_premise_that_never_occurs_is_vacuous():
     found = verdicts("guarantee-honoured", text)["a"]
     assert found.outcome == UNKNOWN
     assert "vacuous" in found.headline
+
+
+def test_what_others_may_not_borrow_needs_no_taking_back():
+    """Never takes nothing back, and there is nothing to take: no failure, and a premise that never occurs."""
+    text = FLAVOR + queue("a", 8, preemption=NEVER) + queue("b", 8, limits=", borrowingLimit: 0") + nodes(2)
+    assert outcome("guarantee-honoured", text) == UNKNOWN
+    some = FLAVOR + queue("a", 8, preemption=NEVER) + queue("b", 8, limits=", borrowingLimit: 2") + nodes(2)
+    assert outcome("guarantee-honoured", some) == FAILS
+    assert outcome("guarantee-honoured", some, Promises((team("a", 6),))) == HOLDS
 
 
 def test_fragments_break_a_guarantee_and_the_story_is_small():

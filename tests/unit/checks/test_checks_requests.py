@@ -206,6 +206,10 @@ def test_a_label_on_the_template_is_its_own_fault():
         "      annotations: {}", f"      labels: {{{LABEL}}}"
     )
     assert run(checks.outside_queue, QUEUE + text)[0] == []
+    # The API server gives a Job without labels those of its pods: then Kueue sees it.
+    assert run(checks.label_on_template, QUEUE + text)[0] == []
+    text = text.replace("  labels: {}", "  labels: {app: j}")
+    assert run(checks.outside_queue, QUEUE + text)[0] == []
     hits, _ = run(checks.label_on_template, QUEUE + text)
     assert [h.path[-1] for h in hits] == ["kueue.x-k8s.io/queue-name"]
     assert (

@@ -58,7 +58,7 @@ def objects(workloads, flavors=None, queues=None, topologies=None):
 
 def opened(nodes, made):
     """As ``opening`` makes it of a cluster."""
-    inventory = Inventory(tuple(map(openings._filled, nodes)), known=True)
+    inventory = Inventory(tuple(map(openings.filled, nodes)), known=True)
     return Opening(
         made,
         {"ns": {}},

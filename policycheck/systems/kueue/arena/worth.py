@@ -35,13 +35,13 @@ def enforcement(
         ),
         0,
     )
-    kept = rights.kept(queue, *pair)
+    kept = rights.untouched(queue, *pair)
     policy = config.preemption.reclaim_within_cohort
     if policy == "Any":
         return Enforcement(nominal, nominal, "reclaimWithinCohort is Any: all that is lent can be taken back")
     if kept >= nominal:
-        return Enforcement(nominal, nominal, "nothing of it is ever lent")
-    how = f"{kept} of {nominal} are never lent" if kept else "all of it may be lent"
+        return Enforcement(nominal, nominal, "nobody can borrow any of it")
+    how = f"{kept} of {nominal} nobody can borrow" if kept else "all of it may be lent"
     if policy == "LowerPriority":
         highest = max(rivals, default=None)
         if highest is None or highest < at:
