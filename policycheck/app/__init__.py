@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from policycheck.app.book import rulebook, systems
 from policycheck.app.gather import Gathered, Shared, Sources, accounts, gather, scoped
 from policycheck.app.linked import linked
-from policycheck.app.reading import no_collection
+from policycheck.garbage import no_collection
 from policycheck.model.cluster import Cluster
 from policycheck.source.tree import Listing
 

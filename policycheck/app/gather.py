@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.plan import Part, parts
-from policycheck.app.reading import Read, Text, no_collection, packed, pays, read
+from policycheck.app.reading import Read, Text, packed, pays, read
 from policycheck.digest import sha256
+from policycheck.garbage import no_collection
 from policycheck.model.cluster import Entry
 from policycheck.model.facts import Facts
 from policycheck.model.inventory import Inventory

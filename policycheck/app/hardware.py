@@ -11,6 +11,7 @@ from policycheck.model.inventory import Inventory, Node
 from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.workload import PodSet, Workload
 from policycheck.record import NamedTuple
+from policycheck.systems.core.compact import own_values
 from policycheck.systems.core.inventory import assemble, merge
 from policycheck.systems.core.slices import DeviceSlice
 
@@ -147,7 +148,8 @@ def classes(inventory: Inventory, kept: frozenset[str]) -> Classes:
 
     The first node of a class speaks for it, its name and hostname too.
     """
-    dropped = _identities(inventory.nodes) - kept
+    # The hostname is one of a kind by its meaning.
+    dropped = (own_values(inventory.nodes, _FEW + 1) | {HOSTNAME}) - kept
     found: dict[object, list[Node]] = {}
     for node in inventory.nodes:
         labels = tuple(sorted((k, v) for k, v in node.labels.items() if k not in dropped))
@@ -166,15 +168,3 @@ def classes(inventory: Inventory, kept: frozenset[str]) -> Classes:
         else:
             made.append(first._replace(machines=len(alike), most=len(alike)))
     return Classes(inventory._replace(nodes=tuple(made)), dropped)
-
-
-def _identities(nodes: Iterable[Node]) -> frozenset[str]:
-    """Labels of which no two nodes have the same value; the hostname is one by its meaning."""
-    carriers: dict[str, int] = {}
-    values: dict[str, set[str]] = {}
-    for node in nodes:
-        for key, value in node.labels.items():
-            carriers[key] = carriers.get(key, 0) + 1
-            values.setdefault(key, set()).add(value)
-    alone = {key for key, number in carriers.items() if number > _FEW and len(values[key]) == number}
-    return frozenset(alone | {HOSTNAME})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 
 from policycheck.app.apart import done, processors
@@ -69,18 +67,6 @@ def packed(texts: Sequence[Text], processes: int) -> list[bytes]:
     chunks = list(_chunks(texts, processes * _CHUNKS))
     tasks = [partial(_packed, chunk) for chunk in chunks]
     return [blob for blobs in done(tasks, processes) for blob in blobs]
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Many objects and no garbage: looking for it takes longer than making them."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _packed(texts: Sequence[Text]) -> list[bytes]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from heapq import heappop
 
+from policycheck.garbage import no_collection
 from policycheck.simulate.agenda import (
     ABOUT_JOBS,
     AGREE,
@@ -59,7 +60,8 @@ def run(
     """
     told: list[Happening] | None = [] if happenings else None
     engine = _Engine(world, arrivals, seed, round(service_time * 1000), delays, told)
-    return engine.run(horizon or arrivals.horizon)
+    with no_collection():
+        return engine.run(horizon or arrivals.horizon)
 
 
 class _Engine:

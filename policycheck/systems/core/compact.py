@@ -89,17 +89,19 @@ def write(inventory: Inventory, dated: str) -> str:
 
 def _telling_apart(nodes: Sequence[Node]) -> frozenset[str]:
     """Labels that no level is and whose value is another on every node: identities, not groups."""
+    alone = own_values(nodes, _MANY)
+    return frozenset(key for key in alone if not is_candidate(key) and not _KINDS.search(key))
+
+
+def own_values(nodes: Iterable[Node], least: int) -> frozenset[str]:
+    """Labels that at least so many nodes carry, and no two with the same value."""
     carriers: dict[str, int] = {}
     values: dict[str, set[str]] = {}
     for node in nodes:
         for key, value in node.labels.items():
             carriers[key] = carriers.get(key, 0) + 1
             values.setdefault(key, set()).add(value)
-    return frozenset(
-        key
-        for key, n in carriers.items()
-        if n >= _MANY and len(values[key]) == n and not is_candidate(key) and not _KINDS.search(key)
-    )
+    return frozenset(key for key, n in carriers.items() if n >= least and len(values[key]) == n)
 
 
 def _names_host(node: Node, key: str, value: str) -> bool:
