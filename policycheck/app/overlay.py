@@ -9,6 +9,7 @@ from typing import Any
 from policycheck.model.origin import ObjectKey, Path
 from policycheck.record import NamedTuple
 from policycheck.source.document import DocumentId
+from policycheck.source.files import clean
 from policycheck.source.kustomize import kustomization_file, read_kustomization
 from policycheck.source.text import TextError
 from policycheck.source.tree import Tree
@@ -170,17 +171,10 @@ def _patches(file: str, read: Read, tree: Tree) -> Iterator[Written]:
                 base: Path = (key, number) if isinstance(item, str) else (key, number, "patch")
                 yield from _patch(DocumentId(file), base, _loaded(inline), target)
             elif isinstance(path, str):
-                name = tree_name(folder, path)
+                name = clean(f"{folder}/{path}" if folder else path)
                 if tree.is_file(name):
                     for n, one in enumerate(_values(name, read)):
                         yield from _patch(DocumentId(name, n), (), one, target)
-
-
-def tree_name(folder: str, path: str) -> str:
-    """A path of a kustomization from the folder that the user is in."""
-    from policycheck.source.files import clean
-
-    return clean(f"{folder}/{path}" if folder else path)
 
 
 def _patch(identity: DocumentId, base: Path, value: Any, target: Mapping[str, Any]) -> Iterator[Written]:

@@ -16,6 +16,7 @@ from policycheck.lint.finding import Finding, LintResult, Place
 from policycheck.model.origin import ObjectKey, Path
 from policycheck.record import NamedTuple
 from policycheck.source.document import DocumentId, Span
+from policycheck.source.edit import nested
 from policycheck.source.kustomize import kustomization_file
 from policycheck.source.spans import Spans
 from policycheck.source.text import TextError
@@ -176,7 +177,7 @@ class _Search:
             return None
         if key not in self._renders:
             try:
-                self._renders[key] = self._sources.rerender(folder, _nested(path, _other(held)))
+                self._renders[key] = self._sources.rerender(folder, nested(path, _other(held)))
             except OSError:
                 self._renders[key] = None
         return self._renders[key]
@@ -211,10 +212,3 @@ def _leaves(value: Any) -> Iterator[tuple[Path, Any]]:
             left.extend(((*path, str(key)), inner) for key, inner in at.items())
         elif not isinstance(at, list):
             yield path, at
-
-
-def _nested(path: Path, value: object) -> Mapping[str, Any]:
-    for step in reversed(path):
-        value = {step: value}
-    assert isinstance(value, dict)  # noqa: S101 - leaves lie in a map
-    return value

@@ -145,7 +145,7 @@ def changed(value: Any, change: Change) -> Any:
     *way, last = change.path
     for n, step in enumerate(way):
         if isinstance(at, dict) and step not in at and change.action == "set":
-            at[step] = _nested(change.path[n + 1 :], change.value)
+            at[step] = nested(change.path[n + 1 :], change.value)
             return whole
         at = at[step]
     if change.action == "remove":
@@ -161,7 +161,8 @@ def changed(value: Any, change: Change) -> Any:
     return whole
 
 
-def _nested(path: Path, value: Any) -> Any:
+def nested(path: Path, value: Any) -> Any:
+    """``value`` beneath the keys of ``path``. Raises KeyError for an item of a list, which has no place by itself."""
     for step in reversed(path):
         if not isinstance(step, str):
             raise KeyError(step)
@@ -327,7 +328,7 @@ def _by_structure(body: str, change: Change) -> str:
             at = _opened(at)
             inner = at.get(step)
             if inner is None and change.action == "set":
-                at.set(step, _nested(change.path[n + 1 :], change.value))
+                at.set(step, nested(change.path[n + 1 :], change.value))
                 return str(stream)
             at = inner
         _put(_opened(at), last, change)
