@@ -146,7 +146,8 @@ def _lint(
         skipped=_not_evaluated(book, idle),
         **_apart(scopes, sources.jobs),
     )
-    result = runner.run(job)
+    looked = runner.looked(job) if sources.memory is None else sources.memory.looked(job, scopes)
+    result = runner.concluded(job, looked)
     told = (what for scope in scopes for what in complaints(scope, sources.targets))
     wrong = [RuleError("settings", what) for what in dict.fromkeys(told)]
     remarks = filter(None, (remark(one) for known in targets.values() for one in known.values()))

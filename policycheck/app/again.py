@@ -3,23 +3,33 @@
 The key is everything that a result depends on: the code, the rules, the settings, the day, the versions that were
 said, which files make which scope, and the digest of each. What depends on more (rendered text, definitions of the
 user's, an earlier state) is never kept, and neither is a run that read a file that is not in the key.
+
+Where some files did change, what rules found stands as far as the change does not reach (``since``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from policycheck.app.book import rulebook
 from policycheck.app.plan import Part
 from policycheck.digest import sha256
+from policycheck.record import NamedTuple
 
 if TYPE_CHECKING:
-    from policycheck.app.gather import Sources
+    from policycheck.app.gather import Gathered, Sources
+    from policycheck.app.kept import Kept
+    from policycheck.app.since import Known
+    from policycheck.app.touched import Difference
     from policycheck.lint.finding import LintResult
+    from policycheck.lint.runner import Job, Looked
     from policycheck.lint.settings import Settings
+    from policycheck.model.cluster import Cluster, Entry
+    from policycheck.model.origin import DocumentId
 
 Make = Callable[["Sources"], "LintResult"]
+FEW = 1000  # objects: of fewer all are asked about in no time
 
 
 def again(sources: Sources, settings: Settings, parts: tuple[Part, ...], make: Make) -> LintResult:
@@ -27,19 +37,116 @@ def again(sources: Sources, settings: Settings, parts: tuple[Part, ...], make: M
     kept = sources.kept
     if kept is None or sources.before is not None or sources.crds or any(part.rendered for part in parts):
         return make(sources)
+    from policycheck.lint.finding import LintResult
+
     reading = _Once(sources.read)
     names = sorted({name for part in parts for name in (*part.files, *part.context, *part.inventory)})
-    lead = [rulebook(sources.rules).digest, repr(settings), repr(parts), sources.today]
-    lead += [repr((sources.targets, sources.rules, sources.paths))]
-    states = [f"{name!r} {reading.state(name)}" for name in names]
-    key = sha256("\0".join((*lead, *states)).encode("utf-8", "surrogatepass")).hexdigest()
-    found = kept.recall(key)
+    lead = [rulebook(sources.rules).digest, repr(settings), sources.today]
+    lead += [repr((sources.targets, sources.rules))]
+    states = {name: reading.state(name) for name in names}
+    every = (f"{name!r} {state}" for name, state in states.items())
+    key = _key(*lead, repr(parts), repr(sources.paths), *every)
+    found = kept.recall(key, LintResult)
     if found is not None:
         return found
-    made = make(sources._replace(read=reading))
+    memory = Memory(kept, lead, parts, states)
+    made = make(sources._replace(read=reading, memory=memory))
     if reading.asked <= set(names) and not made.errors:  # what failed may do better next time
         kept.remember(key, f"run over {sources.paths!r}", made)
+        memory.keep()
     return made
+
+
+def _key(*parts: str) -> str:
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Remembered(NamedTuple):
+    """What rules found in a scope, and over which files: the mark of each."""
+
+    files: Mapping[str, str]
+    reported: frozenset[str]
+    known: Known
+
+
+class Memory:
+    """What rules found the last time in each scope of a run, and find now."""
+
+    def __init__(
+        self, kept: Kept, lead: list[str], parts: tuple[Part, ...], states: Mapping[str, str]
+    ) -> None:
+        self._kept = kept
+        self._lead = lead
+        self._parts = parts
+        self._states = states
+        self._now: list[tuple[str, str, Remembered]] = []
+
+    def looked(self, job: Job, scopes: tuple[Gathered, ...]) -> Looked:
+        """What every chosen rule finds in every cluster; these are of the scopes, in their order."""
+        from policycheck.app.since import known, since
+        from policycheck.lint import runner
+
+        found: list[Looked] = []
+        for part, scope, cluster in zip(self._parts, scopes, job.clusters, strict=True):
+            alone = job._replace(clusters=(cluster,))
+            if len(scope.entries) < FEW:
+                found.append(runner.looked(alone))
+                continue
+            plain = part._replace(files=(), reports=())
+            key = _key(
+                *self._lead, repr(plain), repr(job.targets.get(scope.name)), repr(sorted(scope.unseen))
+            )
+            earlier = self._kept.recall(key, Remembered)
+            change = None if earlier is None else self._difference(part, cluster, earlier)
+            looked = None
+            if earlier is not None and change is not None:
+                looked = since(alone, cluster, earlier.known, change)
+            looked = runner.looked(alone) if looked is None else looked
+            found.append(looked)
+            if not looked.errors:
+                files = dict(self._marks(part))
+                now = Remembered(files, frozenset(part.files), known(alone, cluster, looked))
+                self._now.append((key, f"found in {scope.name}", now))
+        return runner.joined(found)
+
+    def keep(self) -> None:
+        """Keeps what was found now."""
+        for key, about, now in self._now:
+            self._kept.remember(key, about, now)
+
+    def _marks(self, part: Part) -> Iterator[tuple[str, str]]:
+        from policycheck.app.kept import marked
+
+        for name in (*part.files, *part.context, *part.inventory):
+            yield name, marked(name, self._states[name])
+
+    def _difference(self, part: Part, cluster: Cluster, earlier: Remembered) -> Difference | None:
+        """What differs from the last time; None where that is not known any more."""
+        from policycheck.app.touched import difference
+
+        now = dict(self._marks(part))
+        files = {name for name in {*now, *earlier.files} if now.get(name) != earlier.files.get(name)}
+        if files & {*part.context, *part.inventory}:
+            return None
+        before = self._before(files, earlier)
+        if before is None:
+            return None
+        entries = {i: entry for i, entry in cluster.entries.items() if i.file in files}
+        return difference(before, entries, frozenset(files))
+
+    def _before(self, files: set[str], earlier: Remembered) -> dict[DocumentId, Entry] | None:
+        """The objects of some files as they were."""
+        from policycheck.model.cluster import Entry
+        from policycheck.model.origin import Origin
+
+        found: dict[DocumentId, Entry] = {}
+        for name in sorted(files & earlier.files.keys()):
+            read = self._kept.was(earlier.files[name])
+            if read is None or name not in earlier.reported:
+                return None
+            for one, facts in zip(read.parsed.documents, read.facts, strict=True):
+                found[one.id] = Entry(facts, Origin(one.id, one.line, one.digest))
+        return found
 
 
 class _Once:

@@ -21,6 +21,7 @@ from policycheck.source.tree import DISK, Tree
 from policycheck.source.yamldoc import ParsedFile, Unchecked
 
 if TYPE_CHECKING:
+    from policycheck.app.again import Memory
     from policycheck.app.kept import Kept
     from policycheck.lint.settings import Settings
     from policycheck.systems.crds import Crds
@@ -49,6 +50,7 @@ class Sources(NamedTuple):
     rerender: Rerender | None = None  # a chart's folder with values changed to manifests
     kept: Kept | None = None  # what earlier runs read of the same files
     jobs: int = 1  # processes at once, where several are faster
+    memory: Memory | None = None  # what rules found the last time
 
 
 class Gathered(NamedTuple):

@@ -18,13 +18,14 @@ from _pickle import UnpicklingError, dumps
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from policycheck import __version__, data
 from policycheck.digest import sha256
 from policycheck.record import NamedTuple
 
 if TYPE_CHECKING:
+    from policycheck.app.again import Remembered
     from policycheck.app.reading import Read, Text
     from policycheck.lint.finding import LintResult
 
@@ -35,6 +36,7 @@ _RUN = "run "
 _CODE = ("source", "model", "lint", "systems", "app")  # folders of the package that decide what comes out
 PROTOCOL = 5
 _PLAIN = {("fractions", "Fraction"), ("decimal", "Decimal")}
+Came = TypeVar("Came", bound=tuple[Any, ...])
 
 
 class _Part(NamedTuple):
@@ -50,7 +52,7 @@ class _Used(NamedTuple):
     """What this run found or made; pickled only when it is saved, which nobody waits for."""
 
     name: str
-    read: Read | LintResult
+    read: Read | LintResult | Remembered
     blob: bytes | None
 
 
@@ -70,43 +72,37 @@ class Kept:
 
     def find(self, text: Text) -> Read | None:
         """What reading this gave before."""
-        name, mark = _marks(text)
+        mark = marked(text.name, sha256(text.data).hexdigest())
         used = self._used.get(mark)
         if used is not None:
             return cast("Read", used.read)
         blob = self._blob(self._index.get(mark))
-        if blob is None:
+        found = None if blob is None else _tried(blob)
+        if found is None:
             return None
-        try:
-            found = unpacked(blob)
-        except Exception:  # noqa: BLE001 - whatever is wrong with it: it is read anew
-            return None
-        self._used[mark] = _Used(name, found, blob)
-        return found
+        self._used[mark] = _Used(_named(text.name), cast("Read", found), blob)
+        return cast("Read", found)
+
+    def was(self, mark: str) -> Read | None:
+        """What reading gave of a file as it was in an earlier run."""
+        blob = self._blob(self._index.get(mark))
+        return None if blob is None else cast("Read | None", _tried(blob))
 
     def add(self, text: Text, found: Read, blob: bytes | None = None) -> None:
         """Keeps what reading gave; ``blob`` is the same pickled, where that is at hand."""
-        name, mark = _marks(text)
-        self._used[mark] = _Used(name, found, blob)
+        mark = marked(text.name, sha256(text.data).hexdigest())
+        self._used[mark] = _Used(_named(text.name), found, blob)
         self._is_new = True
 
-    def recall(self, key: str) -> LintResult | None:
-        """What a run came to over the same."""
-        part = self._index.get(_RUN + key)
-        blob = self._blob(part)
-        if part is None or blob is None:
-            return None
-        try:
-            found = loaded(blob)
-        except Exception:  # noqa: BLE001 - as above
-            return None
-        from policycheck.lint.finding import LintResult
+    def recall(self, key: str, kind: type[Came]) -> Came | None:
+        """What a run came to over the same, when that is of this kind."""
+        blob = self._blob(self._index.get(_RUN + key))
+        found = None if blob is None else _tried(blob)
+        return found if isinstance(found, kind) else None
 
-        return found if isinstance(found, LintResult) else None
-
-    def remember(self, key: str, about: str, result: LintResult) -> None:
+    def remember(self, key: str, about: str, result: LintResult | Remembered) -> None:
         """Keeps what a run came to, in place of what one ``about`` the same did."""
-        name = sha256(about.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        name = _named(about)
         self._used = {mark: used for mark, used in self._used.items() if used.name != name}
         self._used[_RUN + key] = _Used(name, result, None)
         self._is_new = True
@@ -241,13 +237,20 @@ class _Careful(_Unpickler):
         raise UnpicklingError(f"{module}.{name} is nothing that reading makes")
 
 
-def _marks(text: Text) -> tuple[str, str]:
-    """Digests of the name, and of name and content."""
-    made = sha256(text.name.encode("utf-8", "surrogatepass"))
-    name = made.hexdigest()[:16]
-    made.update(b"\0")
-    made.update(text.data)
-    return name, made.hexdigest()
+def _tried(blob: bytes) -> object | None:
+    try:
+        return loaded(blob)
+    except Exception:  # noqa: BLE001 - whatever is wrong with it: it is made anew
+        return None
+
+
+def marked(name: str, digest: str) -> str:
+    """What a file of that name with content of that digest is kept under."""
+    return sha256(f"{name}\0{digest}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _named(name: str) -> str:
+    return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @contextmanager

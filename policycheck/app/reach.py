@@ -7,11 +7,14 @@ answer about an object depends on other trees makes that test fail, and belongs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
+from policycheck.model.cluster import GroupKind, Index
 from policycheck.model.facts import Facts
+from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.workload import Workload
+from policycheck.systems.kueue import GROUP, focus
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, KueueWorkload, LocalQueue
 
 Aspect = Literal["names", "sums", "settings", "spaces", "marks", "versions"]
@@ -34,6 +37,7 @@ WHOLE: Mapping[str, Aspect] = {
             "kueue.topology_unused",
             "kueue.lone_cohort",
             "gpu.inventory_old",
+            "core.ambiguous_definition",
         ),
         "names",
     ),
@@ -253,3 +257,30 @@ def aspect(facts: Facts | None, which: Aspect, params: Mapping[str, object]) -> 
             # Without workloads in it, it holds and asks for nothing.
             return None if which in ("sums", "settings") else (local.cluster_queue,)
     return facts.value
+
+
+def in_sight(
+    full: Index,
+    scene: focus.Scene,
+    shown: Mapping[str, tuple[ObjectKey, ...]],
+    within: Callable[[Index, GroupKind, frozenset[str]], Iterable[ObjectKey]],
+    many: frozenset[GroupKind] = MANY,
+) -> Index:
+    """``full`` for lookups; of the kinds in ``many`` only the scene for whoever goes through them: what is
+    ``shown`` of Kueue's, and what is ``within`` the scene's namespaces of others.
+    """
+    kinds: dict[GroupKind, Mapping[ObjectKey, tuple[DocumentId, ...]]] = {}
+    ids: list[DocumentId] = []
+    for group_kind, keys in full.kinds.items():
+        if group_kind not in many:
+            kinds[group_kind] = keys
+            ids.extend(i for held in keys.values() for i in held)
+            continue
+        some = set(shown.get(group_kind[1], ())) | {k for k in scene.keys if k[:2] == group_kind}
+        if group_kind == ("", "Namespace"):
+            some |= {ObjectKey("", "Namespace", "", space) for space in scene.spaces}
+        elif group_kind[0] != GROUP:
+            some |= set(within(full, group_kind, scene.spaces))
+        kinds[group_kind] = seen = focus.Focus(keys, sorted(some))
+        ids.extend(i for held in seen.values() for i in held)
+    return Index(focus.Focus(full.entries, ids), kinds)

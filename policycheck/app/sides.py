@@ -7,14 +7,14 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from policycheck.app.bench import Bench, Bound, Change, Rules, state_of
-from policycheck.app.reach import MANY, WHOLE, Aspect, aspect, is_work
+from policycheck.app.reach import WHOLE, Aspect, aspect, in_sight, is_work
 from policycheck.lint.evaluate import RawHit
 from policycheck.lint.subject import kind_of
-from policycheck.model.cluster import Cluster, Entry, GroupKind, Index, replace
+from policycheck.model.cluster import Cluster, Entry, replace
 from policycheck.model.facts import Facts
-from policycheck.model.origin import DocumentId, ObjectKey, Origin
+from policycheck.model.origin import DocumentId, Origin
 from policycheck.record import NamedTuple
-from policycheck.systems.kueue import GROUP, focus
+from policycheck.systems.kueue import focus
 from policycheck.systems.kueue.checks.common import inherit
 from policycheck.systems.kueue.model import LocalQueue
 
@@ -210,7 +210,8 @@ class Run:
 
         def made(cluster: Cluster) -> Cluster:
             narrowed = focus.narrowed(state_of(cluster), scene, leads)
-            index = self._index(cluster.index, scene, focus.shown(narrowed) if wide else {})
+            shown = focus.shown(narrowed) if wide else {}
+            index = in_sight(cluster.index, scene, shown, self.bench.within)
             systems = {**cluster.systems, "kueue": narrowed} if narrow_state else cluster.systems
             one = Cluster(
                 cluster.scope, index, cluster.linkers, systems, cluster.inventory, is_named=cluster.is_named
@@ -223,21 +224,3 @@ class Run:
             return one
 
         return cache(lambda: made(sides.before)), made(sides.after)
-
-    def _index(self, full: Index, scene: focus.Scene, shown: Mapping[str, tuple[ObjectKey, ...]]) -> Index:
-        """``full`` for lookups; of kinds of which there are many only the scene for whoever goes through them."""
-        kinds: dict[GroupKind, Mapping[ObjectKey, tuple[DocumentId, ...]]] = {}
-        ids: list[DocumentId] = []
-        for group_kind, keys in full.kinds.items():
-            if group_kind not in MANY:
-                kinds[group_kind] = keys
-                ids.extend(i for held in keys.values() for i in held)
-                continue
-            some = set(shown.get(group_kind[1], ())) | {k for k in scene.keys if k[:2] == group_kind}
-            if group_kind == ("", "Namespace"):
-                some |= {ObjectKey("", "Namespace", "", space) for space in scene.spaces}
-            elif group_kind[0] != GROUP:
-                some |= set(self.bench.within(full, group_kind, scene.spaces))
-            kinds[group_kind] = seen = focus.Focus(keys, sorted(some))
-            ids.extend(i for held in seen.values() for i in held)
-        return Index(focus.Focus(full.entries, ids), kinds)

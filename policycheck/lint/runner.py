@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from policycheck.lint import evaluate
@@ -36,10 +36,30 @@ from policycheck.source.document import Span, TextTrouble
 Locate = Callable[[DocumentId, Path, bool], Span]
 
 
+class Spot(NamedTuple):
+    """Where a place was looked up: the path as written in its document."""
+
+    id: DocumentId
+    path: Path
+    on_key: bool
+    label: str
+
+
+class Draft(NamedTuple):
+    """A finding before it has its fingerprint, with what that takes, and with where its places come from."""
+
+    finding: Finding
+    id: DocumentId
+    newest: str  # dotted path in the newest form
+    discriminator: str
+    spot: Spot | None  # None: reading noticed it, and knows the place
+    related: tuple[Spot, ...]
+
+
 class Looked(NamedTuple):
     """What came of a group of rules: no more than has to travel from one process to another."""
 
-    drafts: list[_Draft]
+    drafts: list[Draft]
     skipped: list[SkippedRule]
     errors: list[RuleError]
 
@@ -72,28 +92,38 @@ class Job(NamedTuple):
     groups: int = 1  # into which rules are split
 
 
-class _Draft(NamedTuple):
-    """A finding with what its fingerprint needs."""
-
-    finding: Finding
-    id: DocumentId
-    newest: str  # dotted path in the newest form
-    discriminator: str
-
-
 def run(job: Job) -> LintResult:
     """Every chosen rule over every cluster. ``files`` of the result is left to the caller.
 
     Settings that fit no rule are among the errors: a misspelt rule must not look like a clean run.
     """
+    return concluded(job, looked(job))
+
+
+def looked(job: Job) -> Looked:
+    """What every chosen rule finds in every cluster."""
     chosen = choose(job.rulebook, job.settings)
     # Each n-th rule: those that look at the same things stand together, and take about as long.
     groups = [chosen.rules[n :: job.groups] for n in range(job.groups)]
-    looked = job.apart([partial(_looked, rules, job) for rules in groups])
+    return joined(job.apart([partial(_looked, rules, job) for rules in groups]))
+
+
+def joined(every: Sequence[Looked]) -> Looked:
+    """What came of several groups of rules, or of clusters."""
+    return Looked(
+        [draft for one in every for draft in one.drafts],
+        [skip for one in every for skip in one.skipped],
+        [error for one in every for error in one.errors],
+    )
+
+
+def concluded(job: Job, looked: Looked) -> LintResult:
+    """What was found, with what ignores some of it; see ``run``."""
+    chosen = choose(job.rulebook, job.settings)
     errors = [RuleError("settings", what) for what in complaints(job.rulebook, job.settings)]
-    errors.extend(error for one in looked for error in one.errors)
-    skipped = [*job.skipped, *(skip for one in looked for skip in one.skipped)]
-    findings = _finish([draft for one in looked for draft in one.drafts], job)
+    errors.extend(looked.errors)
+    skipped = [*job.skipped, *looked.skipped]
+    findings = _finish(looked.drafts, job)
     ran = _ran(chosen.rules, skipped, errors)
     elsewhere = by_path(findings, job.rulebook, job.settings, job.today)
     outcome = apply(elsewhere.findings, job.suppressions, ran, job.rulebook, job.settings, job.today)
@@ -122,7 +152,7 @@ def stamped(
 
     Of hits that only a count tells apart, all have to be here for the count to be right.
     """
-    drafts, errors = _drafted(raw, job, runtime)
+    drafts, errors = drafted(raw, job, runtime)
     return _finish(drafts, job), errors
 
 
@@ -130,15 +160,16 @@ def _looked(rules: tuple[Rule, ...], job: Job) -> Looked:
     """What a group of rules finds in all clusters."""
     runtime = cache(Runtime)  # one for all, made when there is something to evaluate
     outcomes = [(cluster, look(cluster, rules, job, runtime)) for cluster in job.clusters]
-    drafts, errors = _drafted([(c, hit) for c, outcome in outcomes for hit in outcome.hits], job, runtime)
+    drafts, errors = drafted([(c, hit) for c, outcome in outcomes for hit in outcome.hits], job, runtime)
     errors.extend(error for _, outcome in outcomes for error in outcome.errors)
     return Looked(drafts, [skip for _, outcome in outcomes for skip in outcome.skipped], errors)
 
 
-def _drafted(
+def drafted(
     raw: list[tuple[Cluster, RawHit]], job: Job, runtime: Callable[[], Runtime]
-) -> tuple[list[_Draft], list[RuleError]]:
-    drafts: list[_Draft] = []
+) -> tuple[list[Draft], list[RuleError]]:
+    """Hits in documents that are reported, with their words and places."""
+    drafts: list[Draft] = []
     errors: list[RuleError] = []
     # Sorted by file, so that each file with findings is looked into once.
     for cluster, hit in sorted(raw, key=lambda pair: (pair[1].hit.id, pair[0].scope, pair[1].rule.id)):
@@ -155,28 +186,36 @@ def _drafted(
 def look(cluster: Cluster, rules: tuple[Rule, ...], job: Job, runtime: Callable[[], Runtime]) -> Outcome:
     """What ``rules`` hit on one cluster, raw."""
     outcome = Outcome([], [], [])
-    targets = job.targets.get(cluster.scope, {})
     for rule in rules:
-        if rule.troubles:
-            continue
-        params = params_of(rule, job.settings)
-        if params.get("today") == "":  # the only way in which a rule learns the day
-            params = {**params, "today": job.today}
-        setting = Setting(cluster, params, targets)
-        why = evaluate.reason_to_skip(rule, setting)
-        if why is not None:
-            if why:
-                outcome.skipped.append(SkippedRule(rule.id, why, cluster.scope))
-        elif rule.check:
-            _run_check(rule, setting, job, outcome)
-        else:
-            evaluate.run_expression(rule, runtime, setting, job.texts, outcome)
-    _run_troubles(Setting(cluster, {}, targets), rules, job, outcome)
+        if not rule.troubles:
+            ask(rule, setting_of(rule, cluster, job), job, runtime, outcome)
+    notice(cluster, rules, job, outcome)
     return outcome
 
 
-def _run_troubles(setting: Setting, rules: tuple[Rule, ...], job: Job, outcome: Outcome) -> None:
+def setting_of(rule: Rule, cluster: Cluster, job: Job) -> Setting:
+    """What a rule is run with on a cluster."""
+    params = params_of(rule, job.settings)
+    if params.get("today") == "":  # the only way in which a rule learns the day
+        params = {**params, "today": job.today}
+    return Setting(cluster, params, job.targets.get(cluster.scope, {}))
+
+
+def ask(rule: Rule, setting: Setting, job: Job, runtime: Callable[[], Runtime], outcome: Outcome) -> None:
+    """One rule on one cluster, or why it can not run there."""
+    why = evaluate.reason_to_skip(rule, setting)
+    if why is not None:
+        if why:
+            outcome.skipped.append(SkippedRule(rule.id, why, setting.cluster.scope))
+    elif rule.check:
+        _run_check(rule, setting, job, outcome)
+    else:
+        evaluate.run_expression(rule, runtime, setting, job.texts, outcome)
+
+
+def notice(cluster: Cluster, rules: tuple[Rule, ...], job: Job, outcome: Outcome) -> None:
     """Troubles as hits; one that no rule of the whole rulebook reports must not vanish."""
+    setting = Setting(cluster, {}, job.targets.get(cluster.scope, {}))
     by_code: dict[str, list[Rule]] = {}
     for rule in job.rulebook.rules:
         for code in rule.troubles:
@@ -200,7 +239,7 @@ def _run_check(rule: Rule, setting: Setting, job: Job, outcome: Outcome) -> None
     evaluate.run_check(rule, check, setting, outcome)
 
 
-def _stamp(cluster: Cluster, raw: RawHit, job: Job, runtime: Callable[[], Runtime]) -> _Draft | RuleError:
+def _stamp(cluster: Cluster, raw: RawHit, job: Job, runtime: Callable[[], Runtime]) -> Draft | RuleError:
     """The finding of a hit, without its fingerprint."""
     rule, hit = raw.rule, raw.hit
     facts = cluster.entries[hit.id].facts
@@ -209,7 +248,8 @@ def _stamp(cluster: Cluster, raw: RawHit, job: Job, runtime: Callable[[], Runtim
         remedy = render(rule.remediation, hit.values, raw.context)
     except MessageError as error:
         return RuleError(rule.id, str(error), cluster.scope)
-    span = raw.trouble.span if raw.trouble else job.locate(hit.id, _written(cluster, hit), hit.on_key)
+    place, spot = _placed(cluster, raw, job)
+    related = tuple(_related(cluster, hit))
     fix = fix_of(Found(rule, hit, raw.base, raw.context, cluster), job.systems, runtime)
     finding = Finding(
         rule=rule.id,
@@ -219,31 +259,44 @@ def _stamp(cluster: Cluster, raw: RawHit, job: Job, runtime: Callable[[], Runtim
         message=message,
         help=remedy,
         scope=cluster.scope,
-        place=Place(hit.id.file, span, hit.label),
+        place=place,
         path=dotted(hit.path, facts.value) if hit.raw else written_dotted(facts, hit.path),
         object=facts.key,
         api_version=facts.api_version,
-        related=tuple(_related(cluster, hit, job)),
+        related=places_of(related, job.locate),
         fix=fix.safety,
         changes=fix.changes,
     )
-    return _Draft(finding, hit.id, dotted(hit.path, facts.value), hit.discriminator)
+    return Draft(finding, hit.id, dotted(hit.path, facts.value), hit.discriminator, spot, related)
 
 
-def _written(cluster: Cluster, hit: Hit) -> Path:
-    return hit.path if hit.raw else cluster.entries[hit.id].facts.written(hit.path)
+def _placed(cluster: Cluster, raw: RawHit, job: Job) -> tuple[Place, Spot | None]:
+    hit = raw.hit
+    if raw.trouble is not None:
+        return Place(hit.id.file, raw.trouble.span, hit.label), None
+    path = hit.path if hit.raw else cluster.entries[hit.id].facts.written(hit.path)
+    spot = Spot(hit.id, path, hit.on_key, hit.label)
+    return place_of(spot, job.locate), spot
 
 
-def _related(cluster: Cluster, hit: Hit, job: Job) -> list[Place]:
-    places = []
+def _related(cluster: Cluster, hit: Hit) -> Iterator[Spot]:
     for related in hit.related:
         entry = cluster.entries.get(related.id)
         path = entry.facts.written(related.path) if entry else related.path
-        places.append(Place(related.id.file, job.locate(related.id, path, False), related.label))
-    return list(dict.fromkeys(places))
+        yield Spot(related.id, path, False, related.label)
 
 
-def _finish(drafts: list[_Draft], job: Job) -> list[Finding]:
+def place_of(spot: Spot, locate: Locate) -> Place:
+    """Where that is in the text as it is now."""
+    return Place(spot.id.file, locate(spot.id, spot.path, spot.on_key), spot.label)
+
+
+def places_of(spots: Sequence[Spot], locate: Locate) -> tuple[Place, ...]:
+    """The same for several, each place once."""
+    return tuple(dict.fromkeys(place_of(spot, locate) for spot in spots))
+
+
+def _finish(drafts: list[Draft], job: Job) -> list[Finding]:
     """Duplicates removed, fingerprints given."""
     named = {cluster.name for cluster in job.settings.clusters}
     turns: dict[tuple[object, ...], int] = {}

@@ -14,6 +14,7 @@ from policycheck.model.facts import Facts
 from policycheck.model.origin import ObjectKey
 from policycheck.model.workload import Workload
 from policycheck.record import NamedTuple
+from policycheck.systems.core.link import CoreState
 from policycheck.systems.kueue import GROUP
 from policycheck.systems.kueue.jobs import DEFAULT_QUEUE, queue_of
 from policycheck.systems.kueue.link import elastic_flavors
@@ -99,13 +100,43 @@ def scene(before: KueueState, after: KueueState, changed: Iterable[Facts]) -> Sc
             if found is None:
                 return None
             trees |= found
-    both = (before, after)
-    trees = _closed(trees, both)
-    flavors = frozenset(f for s in both for t in trees if t in s.trees for f in s.trees[t].flavors)
-    queues = frozenset(q for s in both for t in trees if t in s.trees for q in s.trees[t].queues)
     keys = frozenset(facts.key for facts in every)
     spaces = frozenset(key.namespace for key in keys if key.namespace)
-    return Scene(frozenset(trees), queues, flavors, keys, spaces)
+    return _scene(trees, (before, after), keys, spaces)
+
+
+def wider(on: Scene, before: KueueState, after: KueueState) -> Scene:
+    """The scene where work is a part of the cluster: with the trees to which the namespaces of what changed lead,
+    and with every namespace that leads to any of its trees.
+    """
+    both = (before, after)
+    led = {
+        state.tree_of[local.cluster_queue]
+        for state in both
+        for (space, _), local in state.objects.local_queues.items()
+        if space in on.spaces and local.cluster_queue in state.tree_of
+    }
+    made = _scene(on.trees | led, both, on.keys, on.spaces)
+    spaces = {
+        space
+        for state in both
+        for (space, _), local in state.objects.local_queues.items()
+        if local.cluster_queue in made.queues
+    }
+    return made._replace(spaces=made.spaces | spaces)
+
+
+def _scene(
+    trees: Iterable[str],
+    both: tuple[KueueState, KueueState],
+    keys: frozenset[ObjectKey],
+    spaces: frozenset[str],
+) -> Scene:
+    """These trees, with all that is in them before or after."""
+    every = _closed(set(trees), both)
+    flavors = frozenset(f for s in both for t in every if t in s.trees for f in s.trees[t].flavors)
+    queues = frozenset(q for s in both for t in every if t in s.trees for q in s.trees[t].queues)
+    return Scene(frozenset(every), queues, flavors, keys, spaces)
 
 
 def _closed(trees: set[str], states: tuple[KueueState, KueueState]) -> set[str]:
@@ -178,6 +209,15 @@ def narrowed(state: KueueState, on: Scene, known: Leads) -> KueueState:
         trees=Focus(state.trees, sorted(on.trees)),
         tree_of_cohort=Focus(state.tree_of_cohort, sorted(cohorts)),
     )
+
+
+def with_work(state: KueueState, core: CoreState, on: Scene) -> tuple[KueueState, CoreState]:
+    """A narrowed state, and that of Kubernetes, with the work of the scene's namespaces in focus."""
+    made = state.objects.workloads
+    work = sorted(key for key in made if key[0] in on.spaces)
+    own = sorted(key for key in core.workloads if key.namespace in on.spaces)
+    objects = state.objects._replace(workloads=Focus(made, work))
+    return state._replace(objects=objects), core._replace(workloads=Focus(core.workloads, own))
 
 
 def _names(on: Scene, kind: str) -> set[str]:

@@ -6,7 +6,7 @@ holds none of them is linted without its other half, and that is said instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policycheck.lint.hit import Hit, Related, Skip
@@ -25,6 +25,7 @@ from policycheck.systems.kueue.checks.common import (
     join,
     misspelt,
     near,
+    settled,
     state,
 )
 from policycheck.systems.kueue.checks.lowered import only_queue
@@ -150,8 +151,8 @@ def _local_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
         if not names:
             unseen.add(space or "unnamed")
             continue
-        elsewhere = sorted(namespace for namespace, name in known if name == queue)
-        hint = f"; there are {join(sorted(names))}" if space else ""
+        elsewhere = settled(cluster, _spaces).get(queue, ())
+        hint = f"; there {'is' if len(names) == 1 else 'are'} {join(sorted(names))}" if space else ""
         if elsewhere:
             hint = f"; there is one in namespace {join(elsewhere)}, and it serves that namespace alone"
         is_written = facts.key.group == GROUP
@@ -164,6 +165,14 @@ def _local_queues(cluster: Cluster) -> Iterator[Broken | Skip]:
         yield Broken(identity, path, says, queue, misspelt(queue, names), hint, only)
     if unseen:
         yield _unseen(f"LocalQueue of the namespaces {join(sorted(unseen))}")
+
+
+def _spaces(cluster: Cluster) -> Mapping[str, Sequence[str]]:
+    """The namespaces that have a LocalQueue of a name, by that, in order."""
+    found: dict[str, list[str]] = {}
+    for namespace, name in sorted(state(cluster).objects.local_queues):
+        found.setdefault(name, []).append(namespace)
+    return found
 
 
 def _priorities(cluster: Cluster) -> Iterator[Broken | Skip]:
