@@ -8,12 +8,17 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
-    """Many objects and no garbage: looking for it takes longer than making them."""
+def no_collection(*, kept: bool = False) -> Iterator[None]:
+    """Many objects and no garbage: looking for it takes longer than making them. What is ``kept`` afterwards is
+    not looked through as soon as this is over either: it counts as old.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was:
+            if kept and not gc.get_freeze_count():  # else what somebody else has frozen would thaw
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

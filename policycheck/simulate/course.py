@@ -19,7 +19,7 @@ from policycheck.simulate.agenda import (
     TIMEOUT,
     Agenda,
 )
-from policycheck.simulate.events import GIVES_UP, STARTS, Admitter, Delays, Entry, Turn
+from policycheck.simulate.events import GIVES_UP, STARTS, Admitter, Delays, Entry, Pair, Turn
 from policycheck.simulate.fleet import Fleet
 from policycheck.simulate.job import Job
 from policycheck.simulate.keep import Keeper
@@ -33,10 +33,12 @@ from policycheck.simulate.live import (
     WAITING,
     WORKING,
     Live,
+    Taken,
 )
 from policycheck.simulate.scheduler import EVICTED, Decision, Grant
 from policycheck.simulate.timeline import Happening
 
+_GRANTS = 1 << 15
 _SOON = 60  # times what the last eviction took
 
 
@@ -64,6 +66,8 @@ class Course:
         self.changed = False
         self.room = False  # nodes may have room that they had not before
         self.counts: dict[str, int] = {}
+        self._taken: dict[tuple[tuple[Pair, int], ...], Taken] = {}  # by amounts
+        self._grants: dict[int, tuple[Grant, Taken]] = {}  # the last ones: many jobs share theirs
         self._checking: dict[int, list[str]] = {}  # checks that are due, the next one last
 
     def _due(self, at: int, what: int, live: Live) -> None:
@@ -88,6 +92,7 @@ class Course:
             entry = next(entries) if job.queue else Entry("", self.admitter.amount(job))
             live = self.lives[job.id] = Live(job, number, entry)
             self.by_number.append(live)
+            live.kind = self.keeper.kind(entry.queue, entry.wishes, entry.amount)
             self.tell(now, "submitted", job.id, entry.queue)
             if job.queue:
                 self._wait(live, 1)
@@ -97,8 +102,7 @@ class Course:
         self.changed = True
 
     def _wait(self, live: Live, jobs: int) -> None:
-        entry = live.entry
-        self.keeper.wait(entry.queue, (entry.wishes, entry.amount), jobs)
+        self.keeper.wait(live.kind, jobs)
 
     def reserve(self, decision: Decision, grant: Grant, now: int, start: int) -> None:
         """The job holds quota; it may start at ``start`` unless something else has to agree."""
@@ -123,21 +127,37 @@ class Course:
 
     def _hold(self, live: Live, grant: Grant) -> None:
         """Write down what the job takes of its queue."""
+        mine = live.taken = self._taken_by(grant)
+        line = self.keeper.hold(live.entry.queue, mine.amounts, mine.used, 1)
+        if line is not None:
+            for pair, amount in mine.own:
+                over = line.held[pair] - line.facts.nominal.get(pair, 0)
+                live.borrowed += max(0, min(amount, over))
+
+    def _taken_by(self, grant: Grant) -> Taken:
+        """What a grant takes, made once for all grants alike."""
+        known = self._grants.get(id(grant))
+        if known is not None and known[0] is grant:
+            return known[1]
         taken: dict[tuple[str, str], int] = {}
         for given in grant.sets:
             usage = given.usage
             for name, flavor in given.flavors.items():
                 pair = (flavor, name)
                 taken[pair] = taken.get(pair, 0) + usage.get(name, 0)
-        live.amounts = tuple(taken.items())
-        resource = self.admitter.resource
-        own = [(pair, amount) for pair, amount in live.amounts if pair[1] == resource]
-        live.used = sum(amount for _, amount in own)
-        line = self.keeper.hold(live.entry.queue, live.amounts, live.used, 1)
-        if line is not None:
-            for pair, amount in own:
-                over = line.held[pair] - line.facts.nominal.get(pair, 0)
-                live.borrowed += max(0, min(amount, over))
+        amounts = tuple(taken.items())
+        found = self._taken.get(amounts) or self._take(amounts)
+        if len(self._grants) >= _GRANTS:
+            self._grants.clear()
+        self._grants[id(grant)] = grant, found
+        return found
+
+    def _take(self, amounts: tuple[tuple[Pair, int], ...]) -> Taken:
+        own = tuple(one for one in amounts if one[0][1] == self.admitter.resource)
+        flavors = {pair[1]: pair[0] for pair, _ in amounts}
+        used = sum(amount for _, amount in own)
+        made = self._taken[amounts] = Taken(amounts, own, used, tuple(sorted(flavors.items())))
+        return made
 
     def _placed_anew(self, live: Live, decision: Decision, grant: Grant, now: int) -> None:
         """A job that holds quota is placed at last, or elsewhere after a node was lost."""
@@ -228,7 +248,7 @@ class Course:
     def _leave(self, live: Live, now: int) -> None:
         """The stay ends: quota and nodes are free."""
         live.ticket += 1
-        self.keeper.hold(live.entry.queue, live.amounts, live.used, -1)
+        self.keeper.hold(live.entry.queue, live.taken.amounts, live.taken.used, -1)
         self.running.pop(live.number, None)
         self.fleet.free(live)
         self.room = True

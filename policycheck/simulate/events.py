@@ -6,7 +6,7 @@ start of the scenario; ``NEVER`` stands for no time at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from policycheck.simulate.job import SECOND, Job
@@ -117,8 +117,10 @@ class Admitter(Protocol):
     def has_work(self) -> bool:
         """Whether the next cycle would look at any job."""
 
-    def cycle(self, now: int) -> Sequence[Decision]:
-        """One scheduling cycle."""
+    def cycle(self, now: int) -> Iterable[Decision]:
+        """One scheduling cycle. It is over when all of its decisions have been gone through; what becomes of one
+        may be told before the next is made.
+        """
 
     def settle(self, ids: Sequence[str], now: int) -> None:
         """Evicted jobs have stopped: their quota is free, and those that were not given up wait again."""

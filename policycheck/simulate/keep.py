@@ -12,7 +12,20 @@ from policycheck.simulate.events import Pair, QueueFacts, Wishes
 from policycheck.simulate.timeline import QueueLine, Step, Supply
 
 Amounts = Sequence[tuple[Pair, int]]
-Kind = tuple[Wishes, int]  # what waiting jobs of one kind want, and their principal amount
+
+
+class Kind:
+    """Jobs of one queue that want the same: the ways to hold one, and its principal amount. ``jobs`` of them
+    wait.
+    """
+
+    __slots__ = ("amount", "jobs", "line", "wishes")
+
+    def __init__(self, line: Line, wishes: Wishes, amount: int) -> None:
+        self.line = line
+        self.wishes = wishes
+        self.amount = amount
+        self.jobs = 0
 
 
 class Line:
@@ -36,20 +49,19 @@ class Line:
         self.facts = facts
         self.nominal = sum(amount for pair, amount in facts.nominal.items() if pair[1] == resource)
         self.held: dict[Pair, int] = {}
-        self.kinds: dict[Kind, int] = {}
+        self.kinds: dict[tuple[Wishes, int], Kind] = {}
         self.order: list[Kind] = []  # of kinds, the largest first
         self.used = self.waiting = self.jobs = self.running = 0
         self.steps: list[Step] = [Step(0, 0, 0, 0, 0, 0)]
 
-    def wait(self, kind: Kind, jobs: int) -> None:
-        """``jobs`` more (or, negative, less) wait of this kind."""
-        if kind not in self.kinds:
-            self.kinds[kind] = 0
-            self.order.append(kind)
-            self.order.sort(key=lambda k: (-k[1], len(k[0]), k[0]))
-        self.kinds[kind] += jobs
-        self.jobs += jobs
-        self.waiting += jobs * kind[1]
+    def kind(self, wishes: Wishes, amount: int) -> Kind:
+        """The kind of such jobs, made when they are the first."""
+        found = self.kinds.get((wishes, amount))
+        if found is None:
+            found = self.kinds[wishes, amount] = Kind(self, wishes, amount)
+            self.order.append(found)
+            self.order.sort(key=lambda k: (-k.amount, len(k.wishes), k.wishes))
+        return found
 
     def hold(self, amounts: Amounts, used: int, sign: int) -> None:
         """A job takes quota (``sign`` 1) or gives it back (-1)."""
@@ -69,8 +81,8 @@ class Line:
         left: dict[Pair, int] = {}
         total = 0
         for kind in self.order:
-            jobs = self.kinds[kind]
-            for wish in kind[0]:
+            jobs = kind.jobs
+            for wish in kind.wishes:
                 if jobs <= 0:
                     break
                 most = jobs
@@ -81,7 +93,7 @@ class Line:
                         most = min(most, max(0, left[pair]) // amount)
                 if most > 0:
                     jobs -= most
-                    total += most * kind[1]
+                    total += most * kind.amount
                     for pair, amount in wish:
                         left[pair] -= most * amount
         return total
@@ -111,12 +123,19 @@ class Keeper:
         self.used = 0  # of the principal resource by all queues
         self._dirty: dict[str, Line] = {}
 
-    def wait(self, queue: str, kind: Kind, jobs: int) -> None:
-        """So many jobs more (or, negative, less) wait in a queue; nothing for a queue that is none."""
+    def kind(self, queue: str, wishes: Wishes, amount: int) -> Kind | None:
+        """Such jobs of a queue; None for a queue that is none."""
         line = self.lines.get(queue)
-        if line is not None:
-            self._dirty[queue] = line
-            line.wait(kind, jobs)
+        return None if line is None else line.kind(wishes, amount)
+
+    def wait(self, kind: Kind | None, jobs: int) -> None:
+        """So many jobs more (or, negative, less) wait; nothing for those of no queue."""
+        if kind is not None:
+            line = kind.line
+            self._dirty[line.facts.name] = line
+            kind.jobs += jobs
+            line.jobs += jobs
+            line.waiting += jobs * kind.amount
 
     def hold(self, queue: str, amounts: Amounts, used: int, sign: int) -> Line | None:
         """A job takes quota of a queue (``sign`` 1) or gives it back (-1)."""

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from policycheck.simulate.events import Entry, Pair, Spread
 from policycheck.simulate.job import Job
+from policycheck.simulate.keep import Kind
 from policycheck.simulate.scheduler import Grant
 from policycheck.simulate.timeline import DONE, FINISHED, OPEN, PENDING, REFUSED, RUNNING, Life, Stay
 
 # Phases, in the order of a life without trouble.
 WAITING, CHECKING, STARTING, WORKING, STOPPING, OVER, GIVEN_UP = range(7)
 HOLDING = (CHECKING, STARTING, WORKING)
+
+
+class Taken(NamedTuple):
+    """What a job takes of its queue's quota, ``used`` of it of the principal resource; jobs alike share it."""
+
+    amounts: tuple[tuple[Pair, int], ...]
+    own: tuple[tuple[Pair, int], ...]  # of these, the principal ones
+    used: int
+    flavors: tuple[tuple[str, str], ...]  # (resource, flavor), sorted
+
+
+NOTHING = Taken((), (), 0, ())
 
 
 class Live:
@@ -21,7 +36,6 @@ class Live:
 
     __slots__ = (
         "admitted",
-        "amounts",
         "before",
         "borrowed",
         "cause",
@@ -33,6 +47,7 @@ class Live:
         "halted",
         "idle",
         "job",
+        "kind",
         "lacking",
         "limit",
         "lost",
@@ -49,10 +64,10 @@ class Live:
         "spread",
         "stays",
         "stopped_by",
+        "taken",
         "ticket",
         "tired",
         "unplaced",
-        "used",
         "waiting",
         "where",
     )
@@ -69,7 +84,8 @@ class Live:
         self.tired = 0  # how often others took its place soon after it had got it
         self.before = 0  # stays that ended in an eviction
         self.finished = -1
-        self.stays: list[Stay] = []
+        self.stays: tuple[Stay, ...] = ()
+        self.kind: Kind | None = None  # of those that wait in its queue
         self.grant: Grant | None = None
         self.gives_up = False  # after this stay it does not wait again
         self.reset()
@@ -79,8 +95,8 @@ class Live:
         self.reserved = self.admitted = self.ready = self.mark = self.halted = -1
         self.lost = self.idle = self.restarts = 0
         self.ended_by, self.cause, self.stopped_by = OPEN, "", ""
-        self.amounts: tuple[tuple[Pair, int], ...] = ()
-        self.used = self.borrowed = self.unplaced = 0
+        self.taken = NOTHING
+        self.borrowed = self.unplaced = 0
         self.waiting: tuple[int, ...] = ()  # pods without a node, by podset
         self.outages: tuple[str, ...] = ()  # nodes lost with pods on them
         self.provided = False  # a check has seen to its nodes
@@ -125,13 +141,12 @@ class Live:
             self.spent += now - self.admitted
         if self.halted >= 0:
             self.idle += now - self.halted
-        self.stays.append(self.stay(now))
+        self.stays = (*self.stays, self.stay(now))
         self.grant = None
         self.reset()
 
     def stay(self, ended: int) -> Stay:
         """The present stay; ``ended`` -1: it goes on."""
-        flavors = {pair[1]: pair[0] for pair, _ in self.amounts}
         return Stay(
             self.reserved,
             self.admitted,
@@ -141,7 +156,7 @@ class Live:
             self.cause,
             self.stopped_by,
             self.lost,
-            tuple(sorted(flavors.items())),
+            self.taken.flavors,
             self.borrowed,
             self.spread,
             self.where,
@@ -153,7 +168,7 @@ class Live:
     def life(self, reason: str, why: str) -> Life:
         """Everything, at the end."""
         state = {OVER: FINISHED, GIVEN_UP: REFUSED, WAITING: PENDING}.get(self.phase, RUNNING)
-        stays = tuple(self.stays)
+        stays = self.stays
         if self.reserved >= 0:
             stays = (*stays, self.stay(-1))
         return Life(

@@ -60,7 +60,7 @@ def run(
     """
     told: list[Happening] | None = [] if happenings else None
     engine = _Engine(world, arrivals, seed, round(service_time * 1000), delays, told)
-    with no_collection():
+    with no_collection(kept=True):
         return engine.run(horizon or arrivals.horizon)
 
 

@@ -26,7 +26,7 @@ def looked(monkeypatch):
     def count(self, numbers, heads):
         at = (self._session.now - 10**9) // 1_000_000
         found.append((at, tuple(numbers), sum(len(heads[n]) for n in numbers)))
-        together(self, numbers, heads)
+        return together(self, numbers, heads)
 
     monkeypatch.setattr(Cycle, "_together", count)
     return found

@@ -5,7 +5,7 @@ Virtual time 0 is the session's own time when it was opened; Kueue's times are n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from policycheck.simulate.events import (
     GIVES_UP,
@@ -17,7 +17,6 @@ from policycheck.simulate.events import (
     QueueFacts,
     Spread,
     Turn,
-    Wishes,
 )
 from policycheck.simulate.job import SECOND, Job
 from policycheck.simulate.placer import Set, Where
@@ -35,7 +34,6 @@ from policycheck.systems.kueue.scheduler import life
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item
 
-Alike = tuple[str, int, int]  # queue, shape, priority
 _TURNS = {life.ADMITTED: STARTS, life.EVICTED: LEAVES, life.DEACTIVATED: GIVES_UP}
 
 
@@ -57,9 +55,8 @@ class KueueAdmitter:
         objects = opening.objects
         self.resource = resource or principal(objects)
         self.patience = patience(self._session)
-        self._entries: dict[tuple[str, int], tuple[int, Wishes]] = {}  # by queue and shape
-        self._last: dict[Alike, Decision] = {}  # the last decision by which some of a kind went on waiting
-        self._said: dict[Alike, tuple[Decision, str]] = {}  # what stood in the way then
+        self._entries: dict[tuple[str, int, int | None], Entry] = {}  # by queue, shape and longest run
+        self._said: dict[int, tuple[Decision, str]] = {}  # by decision: what stood in the way then
         self._taking: tuple[int, ...] = ()  # trees in which somebody was evicted last
         self._field = Field(self._session)
         self._batches = Batches(self._session, batch * NANOS) if batch > 0 else None
@@ -67,6 +64,7 @@ class KueueAdmitter:
         self._rest = Rest(self._session)
         self._by_use = sorted({q.tree for q in self._session.queues.values() if q.by_local})
         self._second, self._prefix = -1, ""
+        self._stamped = -1, ""
 
     @property
     def nominations(self) -> int:
@@ -88,10 +86,9 @@ class KueueAdmitter:
         """Submit jobs as Workloads."""
         session = self._session
         self._at(now)
-        made = [workload(job, number, self._stamp(job.submit)) for number, job in jobs]
-        session.offer(made)
-        self._wake_for([one.id for one in made])
-        return [self._entry(session.items[one.id]) for one in made]
+        made = [session.submit(workload(job, n, self._stamp(job.submit)), job.id) for n, job in jobs]
+        self._rest.wake([item.queue.tree for item in made if item.queue is not None])
+        return [self._entry(item) for item in made]
 
     def _entry(self, item: Item) -> Entry:
         queue = item.queue
@@ -99,13 +96,15 @@ class KueueAdmitter:
             reason, why = nowhere(self._session, item.workload)
             name = "" if queue is None else queue.name
             return Entry(name, amount_of(item.shape, self.resource), (), reason, why)
-        key = (queue.name, item.shape.number)
+        seconds = item.workload.max_execution_seconds
+        key = (queue.name, item.shape.number, seconds)
         found = self._entries.get(key)
         if found is None:
             known = wishes(self._session, queue, item.shape)
-            found = self._entries[key] = (amount_of(item.shape, self.resource), known)
-        seconds = item.workload.max_execution_seconds
-        return Entry(queue.name, *found, limit=seconds * SECOND if seconds else 0)
+            limit = seconds * SECOND if seconds else 0
+            found = Entry(queue.name, amount_of(item.shape, self.resource), known, limit=limit)
+            self._entries[key] = found
+        return found
 
     def finish(self, ids: Sequence[str], now: int) -> None:
         """Workloads are finished."""
@@ -139,24 +138,28 @@ class KueueAdmitter:
         """Whether any ClusterQueue has a head."""
         return self._session.has_work()
 
-    def cycle(self, now: int) -> Sequence[Decision]:
-        """One scheduling cycle."""
+    def cycle(self, now: int) -> Iterable[Decision]:
+        """One scheduling cycle. What was decided about one tree may be carried out before the next is looked at,
+        unless cycles wait for pods to run: then this could let others go on.
+        """
+        decisions = self._decide(now)
+        return list(decisions) if self._session.blocks else decisions
+
+    def _decide(self, now: int) -> Iterator[Decision]:
         session = self._session
         self._at(now)
         self._rest.before_cycle()
         going = len(session.victims)
-        decisions = session.cycle(session.now)
-        homes = session.homes
-        for decision in decisions:
-            if decision.outcome != RESERVED:
-                item = session.items[decision.workload]
-                self._last[decision.queue, item.shape.number, item.priority] = decision
-        taking = {homes[victim.id] for victim in session.victims[going:]}
-        given = {homes[d.workload] for d in decisions if d.outcome == RESERVED}
+        given: set[int] = set()
+        for decisions in session.deciding(session.now):
+            for decision in decisions:
+                if decision.outcome == RESERVED:
+                    given.add(session.queues[decision.queue].tree)
+            yield from decisions
+        taking = {session.homes[victim.id] for victim in session.victims[going:]}
         if taking:
             self._taking = tuple(sorted(taking))
         self._rest.after_cycle(taking | given)
-        return decisions
 
     def same(self) -> object:
         """Who waits where in queues that are looked at, and how far each flavor scan is."""
@@ -264,16 +267,15 @@ class KueueAdmitter:
             return reason, why
         implied = queue.moved.get(queue.alike(item))
         reason = item.reason or implied or "PendingEvaluation"
-        return reason, self._say((queue.name, item.shape.number, item.priority))
+        return reason, self._say(queue.last(queue.alike(item)))
 
-    def _say(self, alike: Alike) -> str:
+    def _say(self, decision: Decision | None) -> str:
         """Worked out once for all that wait for the same reason."""
-        decision = self._last.get(alike)
         if decision is None:
             return ""
-        said = self._said.get(alike)
+        said = self._said.get(id(decision))
         if said is None or said[0] is not decision:
-            said = self._said[alike] = decision, sentence(self._session, decision)
+            said = self._said[id(decision)] = decision, sentence(self._session, decision)
         return said[1]
 
     # -- times --------------------------------------------------------------------------------------
@@ -289,8 +291,13 @@ class KueueAdmitter:
         self._session.now = at
 
     def _stamp(self, now: int) -> str:
-        """RFC 3339 of a virtual time; those of one second share most of it."""
+        """RFC 3339 of a virtual time; those of one second share most of it, those of one instant all."""
+        at, text = self._stamped
+        if at == now:
+            return text
         second, millis = divmod(self._zero + now, SECOND)
         if second != self._second:
             self._second, self._prefix = second, stamp(second * SECOND)[:-1]
-        return f"{self._prefix}.{millis:03d}Z" if millis else f"{self._prefix}Z"
+        text = f"{self._prefix}.{millis:03d}Z" if millis else f"{self._prefix}Z"
+        self._stamped = now, text
+        return text

@@ -50,15 +50,16 @@ class Rest:
     def after_cycle(self, trees: Iterable[int]) -> None:
         """A cycle is over, in which something was reserved or evicted in ``trees`` and nowhere else."""
         session = self._session
-        groups: dict[int, list[Queue]] = {}
-        for queue in session.busy.values():
-            if queue.waiting:
-                groups.setdefault(self._group(queue.tree), []).append(queue)
         changed = {self._group(tree) for tree in trees}
+        for group in changed:
+            self._states.pop(group, None)
+        groups: dict[int, list[Queue]] = {}
+        group_of = [0] * len(session.group) if session.blocks else session.group
+        for queue in session.busy.values():
+            group = group_of[queue.tree]
+            if group not in changed and queue.waiting:
+                groups.setdefault(group, []).append(queue)
         for group, queues in groups.items():
-            if group in changed:
-                self._states.pop(group, None)
-                continue
             state = tuple([queue.standing for queue in queues])
             seen = self._states.setdefault(group, set())
             if state not in seen:

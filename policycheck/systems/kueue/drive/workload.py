@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import intern
+
 from policycheck.simulate.job import SECOND, Job
 from policycheck.systems.core.podspec import plain_number
 from policycheck.systems.kueue.jobs import MAX_EXECUTION
@@ -33,7 +35,7 @@ def workload(job: Job, number: int, created: str) -> KueueWorkload:
     """
     namespace, _, name = job.id.rpartition("/")
     return KueueWorkload(
-        namespace=namespace,
+        namespace=intern(namespace),
         name=name,
         queue=job.queue,
         pod_sets=job.pod_sets,

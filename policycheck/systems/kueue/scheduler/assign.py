@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from policycheck.systems.kueue.model import TopologyAssignment
 from policycheck.systems.kueue.quota import Amounts, Tree
+from policycheck.systems.kueue.scheduler.grant import Given
 from policycheck.systems.kueue.scheduler.land import Claim
 from policycheck.systems.kueue.scheduler.plan import FlavorPlan, GroupPlan, Plan, Rules, SetsPlan
 
@@ -83,6 +84,7 @@ class Assignment:
         "claims",
         "columns",
         "delayed",
+        "given",
         "height",
         "mode",
         "pinned",
@@ -110,6 +112,7 @@ class Assignment:
         self.delayed: dict[int, str] = {}  # podsets that are placed later: Pending | Ready
         self.claims: list[Claim] = []  # what the placement takes of nodes
         self.trouble = ""  # why no place was found
+        self.given: Given | None = None  # what is given by it, once somebody was
 
     def contest(self) -> None:
         """Work out in which columns preemption is needed."""

@@ -6,8 +6,9 @@ learned from running the real scheduler (conformance README, 1 to 11).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 
 from policycheck.simulate.scheduler import (
     EVICTED,
@@ -17,6 +18,7 @@ from policycheck.simulate.scheduler import (
     Decision,
     Displaced,
     Explanation,
+    Grant,
 )
 from policycheck.systems.kueue.model import Admission, PodSetAssignment
 from policycheck.systems.kueue.scheduler.entry import (
@@ -34,7 +36,7 @@ from policycheck.systems.kueue.scheduler.entry import (
 )
 from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain, survey
 from policycheck.systems.kueue.scheduler.glance import hopeless
-from policycheck.systems.kueue.scheduler.grant import grant_of
+from policycheck.systems.kueue.scheduler.grant import Given, grant_of
 from policycheck.systems.kueue.scheduler.life import begin_checks, checks_pass
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
@@ -44,6 +46,9 @@ from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
 from policycheck.systems.kueue.scheduler.variant import kept_flavors, replaced
 from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING
 
+Heads = list[tuple[Item, Queue]]
+_NAME = attrgetter("name")
+
 
 class Cycle:
     """One cycle of a session. Trees have nothing to do with each other and are decided one by one."""
@@ -52,29 +57,47 @@ class Cycle:
         self._session = session
         self._decisions: list[Decision] = []
 
-    def run(self) -> list[Decision]:
-        """Decide on all heads."""
+    def run(self) -> Iterator[list[Decision]]:
+        """Decide on all heads: the decisions of one tree after the other, or of trees that share nodes. All that
+        is done about one tree is done before the next is looked at, while it is at hand: in a large cluster
+        they do not all fit into the processor's caches.
+        """
         session = self._session
-        heads: dict[int, list[tuple[Item, Queue]]] = {}
+        busy: dict[int, list[Queue]] = {}
+        for queue in session.busy.values():
+            if not queue.inactive:
+                busy.setdefault(queue.tree, []).append(queue)
+        placing: dict[int, Heads] = {}
         for name in sorted(session.second):
-            placing = session.second[name]
-            if placing.queue is not None and not placing.queue.inactive:
-                heads.setdefault(placing.queue.tree, []).append((placing, placing.queue))
-        for name in sorted(session.busy):
-            queue = session.busy[name]
-            if queue.inactive:
-                continue
+            item = session.second[name]
+            if item.queue is not None and not item.queue.inactive:
+                placing.setdefault(item.queue.tree, []).append((item, item.queue))
+        trees = sorted(busy.keys() | placing.keys())
+        shared: dict[int, Heads] = {}  # of trees that share nodes: decided when it is the first one's turn
+        for tree in trees:
+            if session.group[tree] == session.first:
+                heads = [*placing.get(tree, ()), *self._heads(busy.get(tree, ()))]
+                if heads:
+                    shared[tree] = heads
+        first = next(iter(shared), -1)
+        for tree in trees:
+            if tree == first:
+                yield self._together(list(shared), shared)
+            elif session.group[tree] != session.first:
+                heads = [*placing.get(tree, ()), *self._heads(busy.get(tree, ()))]
+                if heads:
+                    yield self._together([tree], {tree: heads})
+
+    def _heads(self, queues: Iterable[Queue]) -> Heads:
+        """The heads of a tree's queues; those that have none are not busy any more."""
+        found: Heads = []
+        for queue in sorted(queues, key=_NAME):
             item = self._head(queue)
             if item is None:
-                del session.busy[name]
+                del self._session.busy[queue.name]
             else:
-                heads.setdefault(queue.tree, []).append((item, queue))
-        groups: dict[int, list[int]] = {}
-        for tree in sorted(heads):
-            groups.setdefault(session.group[tree], []).append(tree)
-        for trees in groups.values():
-            self._together(trees, heads)
-        return self._decisions
+                found.append((item, queue))
+        return found
 
     def _head(self, queue: Queue) -> Item | None:
         """The head. It is taken out only when it does not stay where it is."""
@@ -84,9 +107,10 @@ class Cycle:
             return queue.pop_by_use(use)
         return queue.head()
 
-    def _together(self, numbers: list[int], heads: dict[int, list[tuple[Item, Queue]]]) -> None:
+    def _together(self, numbers: list[int], heads: dict[int, Heads]) -> list[Decision]:
         """Decide on the heads of trees that share nodes, or of one tree."""
         session = self._session
+        self._decisions = []
         nominators: dict[int, Nominator] = {}
         by_tree: dict[int, list[Entry]] = {}
         refused: list[Refused] = []
@@ -132,6 +156,7 @@ class Cycle:
             if one.reason:
                 one.item.reason = one.reason
             self._decide(one.item, one.queue, WAITING, one.reason, one.message)
+        return self._decisions
 
     def _refusal(self, item: Item, queue: Queue) -> Refused | None:
         """Why the head is not nominated, or None."""
@@ -234,12 +259,23 @@ class Cycle:
         item.message, item.reason = "", reason
         self._requeue(item, queue, NO_VICTIMS, reason)
         explain = partial(plain, "") if head.reasons is None else partial(head.reasons.explain, ())
-        self._decisions.append(Decision(item.id, queue.name, WAITING, reason, "", None, False, (), explain))
+        decision = Decision(item.id, queue.name, WAITING, reason, "", None, False, (), explain)
+        self._decisions.append(decision)
+        if head.reasons is not None:
+            self._remember(item, queue, decision)
+
+    def _remember(self, item: Item, queue: Queue, decision: Decision) -> None:
+        """The last decision about a class can be asked for its reasons."""
+        bag = item.bag
+        kin = queue.kin_of(item) if bag is None else bag.kin
+        self._session.turns = kin.turn = self._session.turns + 1
+        kin.last = decision
 
     def _reserve(self, entry: Entry) -> None:
         item, queue, session = entry.item, entry.queue, self._session
         _take_out(item, queue)
-        admission = _admission(entry)
+        given = entry.assignment.given or self._give(entry)
+        admission = given.admission
         if queue.preemptor is item:
             queue.preemptor = None
         if entry.replaces is not None:
@@ -248,27 +284,34 @@ class Cycle:
             session.rehold(item, queue, admission)
             begin_checks(item, queue, admission)
             item.admitted = checks_pass(item, queue, admission)
-            self._decide(item, queue, RESERVED, "", "", entry)
+            self._decide(item, queue, RESERVED, "", "", entry, given.grant)
             return
         item.off = AWAY
         item.scan = None
         item.reason, item.message = None, ""
         item.evicted = False
         item.time = item.created
-        session.hold(item, queue, admission, session.now)
+        session.hold(item, queue, admission, session.now, given.charges)
         queue.renew()
         begin_checks(item, queue, admission)
         item.admitted = checks_pass(item, queue, admission)
         if session.ledger is not None and queue.by_local:
             session.ledger.charge(item.local, _requests(item))
         session.busy[queue.name] = queue
-        self._decide(item, queue, RESERVED, "", "", entry)
+        self._decide(item, queue, RESERVED, "", "", entry, given.grant)
+
+    def _give(self, entry: Entry) -> Given:
+        """What the assignment gives, made once for all that share it."""
+        admission = _admission(entry)
+        charges = self._session.charges(entry.queue, admission)
+        made = entry.assignment.given = Given(admission, charges, grant_of(admission))
+        return made
 
     def _evict(self, victim: Item, reason: str) -> None:
         if victim.evicted:
             return
         session = self._session
-        victim.evicted = True
+        victim.evicted, victim.held = True, None
         if reason == WHILE_BORROWING and not session.world.strategy.priority_within_cohort:
             victim.time = session.now + 1_000_000
         session.victims.append(victim)
@@ -313,6 +356,7 @@ class Cycle:
         reason: str,
         message: str,
         entry: Entry | None = None,
+        grant: Grant | None = None,
     ) -> None:
         victims: tuple[Displaced, ...] = ()
         if outcome == EVICTED:
@@ -321,13 +365,17 @@ class Cycle:
             victims = tuple(Displaced(v.id, v.queue.name if v.queue else "", r) for v, r in entry.targets)
             if entry.migrates is not None:
                 victims = (*victims, Displaced(entry.migrates.id, queue.name, MIGRATION))
-        grant = grant_of(item.admission) if item.admission is not None else None
+        if grant is None and item.admission is not None:
+            grant = grant_of(item.admission)
         explain: Callable[[], Explanation] = partial(plain, message)
         if entry is not None and entry.reasons is not None:
             explain = partial(entry.reasons.explain, tuple(entry.notes))
-        self._decisions.append(
-            Decision(item.id, queue.name, outcome, reason, message, grant, item.admitted, victims, explain)
+        decision = Decision(
+            item.id, queue.name, outcome, reason, message, grant, item.admitted, victims, explain
         )
+        self._decisions.append(decision)
+        if outcome != RESERVED and self._session.explaining:
+            self._remember(item, queue, decision)
 
 
 def _take_out(item: Item, queue: Queue) -> None:

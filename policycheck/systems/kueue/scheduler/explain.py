@@ -61,11 +61,21 @@ class Evidence(NamedTuple):
 def _frozen(queue: Queue) -> tuple[Held, ...]:
     """Who holds the queue's quota now; made anew only when that has changed."""
     if queue.frozen[0] != queue.version:
-        held = tuple(
-            (v, v.reserved_at, v.evicted, v.amounts, v.columns, v.placed) for v in queue.holders.values()
-        )
-        queue.frozen = (queue.version, held)
+        queue.frozen = (queue.version, tuple([v.held or _held(v) for v in queue.holders.values()]))
     return queue.frozen[1]
+
+
+def _held(item: Item) -> Held:
+    """What a holder holds now; made anew only when that has changed."""
+    item.held = held = (
+        item,
+        item.reserved_at,
+        item.evicted,
+        item.amounts,
+        item.columns,
+        item.placed,
+    )
+    return held
 
 
 def survey(session: Session) -> Ground | None:
@@ -76,11 +86,21 @@ def survey(session: Session) -> Ground | None:
 
 
 def capture(session: Session, number: int, ground: Ground | None) -> Evidence:
-    """What nominations of tree ``number`` see now."""
-    holders = tuple(() if queue is None else _frozen(queue) for queue in session.members[number])
+    """What nominations of tree ``number`` see now. Where quota is all there is to see, it is kept once until
+    that changes.
+    """
+    alone, stamp = ground is None and session.ledger is None, session.stamps[number]
+    if alone:
+        known = session.evidence.get(number)
+        if known is not None and known[0] == stamp:
+            return known[1]
+    holders = tuple([() if queue is None else _frozen(queue) for queue in session.members[number]])
     ledger = session.ledger.copy() if session.ledger is not None else None
     usage = tuple(session.trees[number].usage)
-    return Evidence(session, number, usage, holders, ledger, session.now, ground)
+    found = Evidence(session, number, usage, holders, ledger, session.now, ground)
+    if alone:
+        session.evidence[number] = stamp, found
+    return found
 
 
 class Asked(NamedTuple):

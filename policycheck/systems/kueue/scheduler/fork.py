@@ -84,9 +84,9 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     other.holders = {name: items[name] for name in queue.holders}
     other.moved = dict(queue.moved)
     other.scanning = {name: items[name] for name in queue.scanning if name in items}
-    other.order = queue.order.copy()
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
     other.kin = {key: kin.copied(items) for key, kin in queue.kin.items()}
+    other.order = [(*entry[:5], other.kin[entry[5].key]) for entry in queue.order]
     other.unsigned = {other.kin[kin.key] for kin in queue.unsigned}
     other.lying = {key: other.kin[key] for key in queue.lying}
     return other

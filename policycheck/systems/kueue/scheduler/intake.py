@@ -5,6 +5,7 @@ against the queue that they are in.
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import TYPE_CHECKING
 
 from policycheck.systems.kueue.model import Admission, KueueWorkload
@@ -26,7 +27,7 @@ def make(world: World, workload: KueueWorkload) -> Item:
     """The workload as an item that is nowhere yet."""
     if workload.unhealthy_nodes and not world.strategy.topology_replaces:
         workload = workload._replace(unhealthy_nodes=())
-    item = Item(workload, world.shapes.of(workload), f"{workload.namespace}/{workload.queue}")
+    item = Item(workload, world.shapes.of(workload), intern(f"{workload.namespace}/{workload.queue}"))
     if world.strategy.priority_boost:
         boost = workload.annotations.get(_BOOST, "")
         item.priority += int(boost) if _SIGNED.fullmatch(boost) else 0

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from policycheck.simulate.scheduler import Decision
     from policycheck.systems.kueue.scheduler.state import Item
 
 Entry = tuple[int, str, str, int, "Item"]  # time, uid, id, ticket, workload
@@ -76,7 +77,19 @@ class Kin:
     which the queue does not take, never return.
     """
 
-    __slots__ = ("active", "foreign", "held", "key", "local", "parked", "priority", "sign", "told")
+    __slots__ = (
+        "active",
+        "foreign",
+        "held",
+        "key",
+        "last",
+        "local",
+        "parked",
+        "priority",
+        "sign",
+        "told",
+        "turn",
+    )
 
     def __init__(self, key: Key) -> None:
         self.key = key
@@ -84,13 +97,19 @@ class Kin:
         self.active = Bag(self, active=True)
         self.parked = Bag(self, active=False)
         self.held = Bag(self, active=False)
-        self.told: tuple[int, str, str, int] | None = None  # the head that its queue knows
+        self.told: Entry | None = None  # the head that its queue knows
         self.sign = 0  # what it adds to its queue's signature
+        self.last: Decision | None = None  # by which one of it went on waiting
+        self.turn = 0  # when that was, as a number that grows
 
     def signed(self) -> int:
         """What it adds to its queue's signature as it is now."""
         active, parked = self.active.mark, self.parked.mark ^ self.held.mark
         return hash((self.key, active, parked)) if active or parked else 0
+
+    def __lt__(self, other: Kin) -> bool:
+        """Only ever asked for a head that was told twice: then they are the same."""
+        return False
 
     def bags(self) -> tuple[Bag, Bag, Bag]:
         """All of them."""
@@ -116,8 +135,13 @@ class Kin:
         made = Kin(self.key)
         made.told, made.sign = self.told, self.sign
         for mine, theirs in zip(self.bags(), made.bags(), strict=True):
-            theirs.heap = [(*e[:4], items[e[4].id]) for e in mine.entries()]
             theirs.size, theirs.mark = mine.size, mine.mark
-            for entry in theirs.heap:
-                entry[4].bag = theirs
+            for entry in mine.entries():
+                item = items[entry[4].id]
+                item.bag = theirs
+                copy = (*entry[:4], item)
+                theirs.heap.append(copy)
+                if entry is self.told:
+                    made.told = copy
+            heapq.heapify(theirs.heap)  # without the stale ones it may be none any more
         return made

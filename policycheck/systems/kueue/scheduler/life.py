@@ -165,7 +165,7 @@ def evict(session: Session, item: Item, reason: str, now: int, *, queued: int | 
     session.now = max(session.now, now)
     if item.evicted or not item.reserved:
         return []
-    item.evicted = True
+    item.evicted, item.held = True, None
     item.time = item.created if queued is None else queued
     session.victims.append(item)
     session.second.pop(item.id, None)

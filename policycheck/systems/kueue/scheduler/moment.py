@@ -12,6 +12,7 @@ _TIME = re.compile(
 NANOS = 1_000_000_000
 
 
+@lru_cache(maxsize=8)
 def moment(text: str) -> int:
     """Nanoseconds since the zero time (year 1); text that is no time is the zero time."""
     match = _TIME.match(text)

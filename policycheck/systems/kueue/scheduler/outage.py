@@ -118,10 +118,10 @@ def add(session: Session, nodes: Iterable[Node], now: int) -> None:
     session.land = land
     for item in session.items.values():
         if item.reserved and item.admission is not None:
-            item.placed = land.taken(claims_of(land, item))
+            item.placed, item.held = land.taken(claims_of(land, item)), None
             land.add(item.placed)
         else:
-            item.placed = TAKES_NOTHING
+            item.placed, item.held = TAKES_NOTHING, None
     for queue in session.queues.values():
         queue.traits = traits(queue.config, objects, land)
         session.changed(queue)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policycheck.model.inventory import Node
@@ -19,12 +19,15 @@ from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.moment import moment
 from policycheck.systems.kueue.scheduler.plan import Plan
 from policycheck.systems.kueue.scheduler.shape import Shape
-from policycheck.systems.kueue.scheduler.state import AWAY, Item, Queue
+from policycheck.systems.kueue.scheduler.state import AWAY, Charges, Item, Queue
 from policycheck.systems.kueue.scheduler.topology import claims_of, needs_second_pass
 from policycheck.systems.kueue.scheduler.world import World
 
 if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.explain import Evidence
     from policycheck.systems.kueue.scheduler.nominate import Scene
+
+_NONE: frozenset[int] = frozenset()
 
 
 class Session:
@@ -68,6 +71,7 @@ class Session:
         self.nodes = tuple(nodes)  # that the land was laid out with
         self.number = 0  # of the cycle
         self.nominations = 0
+        self.turns = 0  # decisions remembered
         self.explaining = True  # decisions can tell their reasons; a long run may do without
         self.items: dict[str, Item] = {}
         self.homes: dict[str, int] = {}  # tree of every workload that ever was in a queue
@@ -79,6 +83,8 @@ class Session:
         for queue in self.queues.values():
             self.members[queue.tree][queue.node] = queue
         self.stamp = 0  # grows whenever what some tree decides on has changed
+        self.evidence: dict[int, tuple[int, Evidence]] = {}  # of a tree at some stamp of its own, for reasons
+        self.stamps = [0] * len(self.trees)
         self.due: list[Due] = []  # a heap of what happens by itself
         self.failing: dict[str, int] = {}  # nodes that are not Ready: when they count as failed
         self.returning: set[int] | None = None  # trees whose parked workloads return when somebody says so
@@ -100,17 +106,23 @@ class Session:
     def offer(self, workloads: Iterable[KueueWorkload]) -> None:
         """Submit workloads; those with quota reserved take their place among the holders."""
         for workload in workloads:
-            if workload.finished:
-                continue
-            item = self.make(workload)
-            old = self.items.get(item.id)
-            if old is not None:
-                self._forget(old)
-            self.items[item.id] = item
-            if workload.has("QuotaReserved") and workload.admission is not None:
-                self._restore(item, workload.admission)
-            else:
-                self.enqueue(item)
+            if not workload.finished:
+                self.submit(workload)
+
+    def submit(self, workload: KueueWorkload, name: str = "") -> Item:
+        """Submit one; ``name`` is its id, for a caller that has it as a string."""
+        item = self.make(workload)
+        if name:
+            item.id = name
+        old = self.items.get(item.id)
+        if old is not None:
+            self._forget(old)
+        self.items[item.id] = item
+        if workload.has("QuotaReserved") and workload.admission is not None:
+            self._restore(item, workload.admission)
+        else:
+            self.enqueue(item)
+        return item
 
     def make(self, workload: KueueWorkload) -> Item:
         """The workload as an item that is nowhere yet."""
@@ -127,23 +139,30 @@ class Session:
         if self.land is not None and needs_second_pass(item):
             self.second[item.id] = item
 
-    def hold(self, item: Item, queue: Queue, admission: Admission, since: int) -> None:
-        """``item`` holds ``admission`` in ``queue`` from ``since`` on."""
+    def charges(self, queue: Queue, admission: Admission) -> Charges:
+        """What ``admission`` takes in ``queue``."""
         tree = self.trees[queue.tree]
         usage: dict[int, int] = {}
         for given in admission.pod_sets:
             for resource, flavor in given.flavors.items():
                 cell = tree.cell(queue.node, (flavor, resource))
                 usage[cell] = usage.get(cell, 0) + given.usage.get(resource, 0)
-        item.amounts = tuple(usage.items())
-        item.columns = frozenset(cell // tree.size for cell in usage)
-        tree.add_all(item.amounts)
+        return tuple(usage.items()), frozenset([cell // tree.size for cell in usage])
+
+    def hold(
+        self, item: Item, queue: Queue, admission: Admission, since: int, charges: Charges | None = None
+    ) -> None:
+        """``item`` holds ``admission`` in ``queue`` from ``since`` on. ``charges`` are those of the admission,
+        where these are known.
+        """
+        item.amounts, item.columns = charges or self.charges(queue, admission)
+        self.trees[queue.tree].add_all(item.amounts)
         item.queue, item.admission = queue, admission
         if self.land is not None:
             item.placed = self.land.taken(claims_of(self.land, item))
             self.land.add(item.placed)
         self.homes[item.id] = queue.tree
-        item.reserved, item.reserved_at = True, since
+        item.reserved, item.reserved_at, item.held = True, since, None
         queue.holders[item.id] = item
         if self.blocks and not item.ready:
             self.unready.add(item.id)
@@ -164,6 +183,7 @@ class Session:
         """What the queue holds has changed."""
         queue.version += 1
         self.stamp += 1
+        self.stamps[queue.tree] += 1
 
     def enqueue(self, item: Item) -> None:
         """Put ``item`` in its queue, or nowhere when it has none that takes it."""
@@ -213,7 +233,7 @@ class Session:
             del queue.holders[item.id]
             item.reserved = item.admitted = item.ready = False
             self.unready.discard(item.id)
-            item.admission, item.amounts, item.columns = None, (), frozenset()
+            item.admission, item.amounts, item.columns, item.held = None, (), _NONE, None
             queue.renew()
             self.changed(queue)
         elif item.place != AWAY:
@@ -265,11 +285,17 @@ class Session:
 
     def cycle(self, now: int) -> list[Decision]:
         """One scheduling cycle at ``now`` (nanoseconds)."""
+        return [decision for some in self.deciding(now) for decision in some]
+
+    def deciding(self, now: int) -> Iterator[list[Decision]]:
+        """The same in parts: decisions about trees that have nothing to do with those after them, decided while
+        one goes through them. One has to come to the end, and to do nothing meanwhile on which others depend.
+        """
         from policycheck.systems.kueue.scheduler.cycle import Cycle
 
         self.now = now
         if self.blocked:
-            return []
+            return iter(())
         self.stalled = False
         self.number += 1
         return Cycle(self).run()

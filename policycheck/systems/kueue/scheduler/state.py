@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from policycheck.systems.kueue.model import Admission, ClusterQueue, KueueWorkload
@@ -19,11 +20,14 @@ from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
 
 if TYPE_CHECKING:
+    from policycheck.simulate.scheduler import Decision
     from policycheck.systems.kueue.scheduler.assign import Assignment
     from policycheck.systems.kueue.scheduler.bound import Ranks
     from policycheck.systems.kueue.scheduler.topology import Traits
 
 AWAY, ACTIVE, PARKED, IN_FLIGHT = range(4)  # where a waiting workload is
+
+_TURN = attrgetter("turn")
 
 
 class Item:
@@ -38,6 +42,7 @@ class Item:
         "created",
         "evicted",
         "foreign",
+        "held",
         "id",
         "local",
         "mark",
@@ -85,6 +90,7 @@ class Item:
         self.amounts: Amounts = ()
         self.columns: frozenset[int] = frozenset()
         self.placed: Taken = TAKES_NOTHING  # what its pods take of nodes
+        self.held: Held | None = None  # all that, as reasons keep it; None: made when it is asked for
         self.scan: tuple[dict[str, int], ...] | None = None  # flavor tried last, by podset and resource
         self.scan_generation = 0
         self.reason: str | None = None  # of not being admitted; None: no cycle looked at it
@@ -107,9 +113,11 @@ class Item:
         other = Item.__new__(Item)
         for name in Item.__slots__:
             setattr(other, name, getattr(self, name))
+        other.held = None
         return other
 
 
+Charges = tuple[Amounts, frozenset[int]]  # what a workload takes, and in which columns
 # A holder with its reservation's time, whether it is evicted, its amounts, columns and what it takes of nodes.
 Held = tuple[Item, int, bool, Amounts, frozenset[int], Taken]
 
@@ -161,7 +169,7 @@ class Queue:
         self.holders: dict[str, Item] = {}
         self.kin: dict[Key, Kin] = {}
         self.lying: dict[Key, Kin] = {}  # kin of which some may return
-        self.order: list[tuple[int, int, str, str, int, Key]] = []  # heads of kin, lazily
+        self.order: list[tuple[int, int, str, str, int, Kin]] = []  # heads of kin, lazily
         self.waiting = 0  # active workloads
         self.moved: dict[tuple[int, int], str] = {}  # classes parked as a whole, with the reason
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
@@ -181,6 +189,11 @@ class Queue:
         other.traits = self.traits
         return other
 
+    def last(self, alike: tuple[int, int]) -> Decision | None:
+        """The last decision by which a workload of such a shape and priority went on waiting."""
+        kin = max((kin for key, kin in self.kin.items() if key[:2] == alike), key=_TURN, default=None)
+        return None if kin is None else kin.last
+
     def key(self, item: Item) -> Key:
         """The class of ``item``."""
         return item.shape.number, item.priority, item.local if self.by_local else "", item.foreign
@@ -189,7 +202,8 @@ class Queue:
         """What workloads have in common that are parked together."""
         return item.shape.number, item.priority
 
-    def _kin(self, item: Item) -> Kin:
+    def kin_of(self, item: Item) -> Kin:
+        """The class of ``item``, made when it is the first."""
         key = self.key(item)
         found = self.kin.get(key)
         if found is None:
@@ -238,7 +252,7 @@ class Queue:
 
     def push(self, item: Item) -> None:
         """Put ``item`` among the active."""
-        kin = self._kin(item)
+        kin = self.kin_of(item)
         entry = self._put(item, kin, kin.active)
         self.waiting += 1
         if kin.active.heap[0] is entry and not self.by_local:
@@ -247,13 +261,13 @@ class Queue:
     def _announce(self, kin: Kin) -> None:
         """Let the order of heads know the first active one of ``kin``."""
         head = kin.active.head()
-        if head is not None and head[:4] != kin.told:
-            kin.told = head[:4]
-            heapq.heappush(self.order, (-kin.priority, *head[:4], kin.key))
+        if head is not None and head is not kin.told:
+            kin.told = head
+            heapq.heappush(self.order, (-kin.priority, *head[:4], kin))
 
     def park(self, item: Item, *, held: bool = False) -> None:
         """Put ``item`` among those that wait for a change; ``held``: it backs off meanwhile."""
-        kin = self._kin(item)
+        kin = self.kin_of(item)
         self._put(item, kin, kin.held if held else kin.parked)
         if not kin.foreign:
             self.lying[kin.key] = kin
@@ -316,13 +330,13 @@ class Queue:
             return sticky
         order = self.order
         while order:
-            told = order[0][1:5]
-            kin = self.kin[order[0][5]]
+            _, _, _, name, ticket, kin = order[0]
             head = kin.active.head()
-            if head is not None and head[:4] == told:
+            if head is not None and head[3] == ticket and head[2] == name:
                 return head[4]
             heapq.heappop(order)
-            if kin.told == told:
+            told = kin.told
+            if told is not None and told[3] == ticket and told[2] == name:
                 kin.told = None
                 self._announce(kin)
         return None
