@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from policycheck.app.plan import Part, parts
 from policycheck.app.reading import Read, Text, packed, pays, read
-from policycheck.digest import sha256
 from policycheck.garbage import no_collection
 from policycheck.model.cluster import Entry
 from policycheck.model.facts import Facts
@@ -80,7 +79,7 @@ class Shared:
     """What was parsed and read of files that two states have alike."""
 
     def __init__(self) -> None:
-        self.parsed: dict[tuple[str, bytes], ParsedFile] = {}
+        self.parsed: dict[tuple[str, str], ParsedFile] = {}
         self.facts: dict[tuple[DocumentId, str], Entry] = {}
 
 
@@ -109,7 +108,9 @@ class _Shelf:
             if name in self.kept:
                 continue
             try:
-                text = Text(name, self._look(name, rendered[name] if name in rendered else self.read(name)))
+                text = Text.of(
+                    name, self._look(name, rendered[name] if name in rendered else self.read(name))
+                )
             except OSError as error:
                 self.kept[name] = ParsedFile((), unreadable(name, error))
                 continue
@@ -183,8 +184,8 @@ def gather(
         return tuple(_gather(part, shelf) for part in every)
 
 
-def _key(text: Text) -> tuple[str, bytes]:
-    return text.name, sha256(text.data).digest()
+def _key(text: Text) -> tuple[str, str]:
+    return text.name, text.digest
 
 
 def _gather(part: Part, shelf: _Shelf) -> Gathered:

@@ -72,7 +72,7 @@ class Kept:
 
     def find(self, text: Text) -> Read | None:
         """What reading this gave before."""
-        mark = marked(text.name, sha256(text.data).hexdigest())
+        mark = marked(text.name, text.digest)
         used = self._used.get(mark)
         if used is not None:
             return cast("Read", used.read)
@@ -90,7 +90,7 @@ class Kept:
 
     def add(self, text: Text, found: Read, blob: bytes | None = None) -> None:
         """Keeps what reading gave; ``blob`` is the same pickled, where that is at hand."""
-        mark = marked(text.name, sha256(text.data).hexdigest())
+        mark = marked(text.name, text.digest)
         self._used[mark] = _Used(_named(text.name), found, blob)
         self._is_new = True
 

@@ -234,6 +234,8 @@ def aspect(facts: Facts | None, which: Aspect, params: Mapping[str, object]) -> 
         queue = facts.typed
         return _marks(queue, params) if isinstance(queue, ClusterQueue) else None
     match facts.typed:
+        case Workload() as work if which == "names":
+            return work.labels, work.annotations, work.owner, tuple(p.priority_class for p in work.pod_sets)
         case ClusterQueue() as queue if which == "spaces":
             return queue.namespace_selector
         case Cohort() if which == "spaces":

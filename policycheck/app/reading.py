@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from policycheck.app.apart import done, processors
+from policycheck.digest import sha256
 from policycheck.model.facts import Facts
 from policycheck.record import NamedTuple
 from policycheck.source.yamldoc import ParsedFile, admit, parse
@@ -19,10 +20,16 @@ _CHUNKS = 8  # a process: the last to end must not keep the others waiting for l
 
 
 class Text(NamedTuple):
-    """A file to be read."""
+    """A file to be read. ``digest`` is the sha256 of its content, in hex."""
 
     name: str
     data: bytes
+    digest: str
+
+    @classmethod
+    def of(cls, name: str, data: bytes) -> Text:
+        """The text of a file."""
+        return cls(name, data, sha256(data).hexdigest())
 
 
 class Read(NamedTuple):

@@ -159,13 +159,13 @@ class _Asking:
     def _reaches(self, rule: Rule) -> bool:
         """Whether a rule about all trees may find something else now."""
         params = runner.setting_of(rule, self.on.cluster, self.job).params
-        which = WHOLE[rule.check]
-        if self.with_work and (rule.check not in WITHOUT_WORK):
+        which, asks_work = WHOLE[rule.check], rule.check not in WITHOUT_WORK
+        if asks_work and self.with_work and which != "names":
             return True
         return any(
             aspect(old, which, params) != aspect(new, which, params)
             for old, new in self.pairs
-            if which == "versions" or not any(is_work(facts) for facts in (old, new) if facts)
+            if asks_work or which == "versions" or not any(is_work(facts) for facts in (old, new) if facts)
         )
 
     def _carried(self, drafts: Iterable[Draft]) -> list[Draft] | None:

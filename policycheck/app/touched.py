@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from policycheck.app.bench import state_of
@@ -149,25 +149,23 @@ def _is_doubtful(index: Index, change: Difference) -> bool:
 
 
 def _before(cluster: Cluster, change: Difference) -> Cluster | None:
-    """The cluster as it was; None where its hardware may have been another."""
-    old = dict.fromkeys(change.come) | {
-        # Numbers count on from others now: what is gone has to be beside all that is there.
-        i._replace(document=-1 - n): entry
-        for n, (i, entry) in enumerate(change.gone.items())
-    }
-    before = replace(cluster, old, cluster.inventory)
-    if not cluster.inventory.known:
-        return before
-    held = core_of(cluster).workloads.values()
-    holding = any(w.nature in ("daemon", "pod") for w in (*held, *_work(change)))
-    same = state_of(before).claimed == state_of(cluster).claimed
-    return before if same or not holding else None
+    """The cluster as it was, as far as queues go; None where its hardware may have been another."""
+    every = (*change.gone.values(), *change.come.values())
+    own = (e.facts.typed for e in every if isinstance(e.facts.typed, Workload))
+    held = (*core_of(cluster).workloads.values(), *own)
+    if not cluster.inventory.known or not any(w.nature in ("daemon", "pod") for w in held):
+        # Work makes no trees; what is made of all of it is much.
+        return _undone(cluster, change, lambda entry: not is_work(entry.facts))
+    before = _undone(cluster, change, lambda _: True)
+    return before if state_of(before).claimed == state_of(cluster).claimed else None
 
 
-def _work(change: Difference) -> Iterator[Workload]:
-    for entry in (*change.gone.values(), *change.come.values()):
-        if isinstance(entry.facts.typed, Workload):
-            yield entry.facts.typed
+def _undone(cluster: Cluster, change: Difference, chosen: Callable[[Entry], bool]) -> Cluster:
+    old: dict[DocumentId, Entry | None] = {i: None for i, entry in change.come.items() if chosen(entry)}
+    for n, (identity, entry) in enumerate(change.gone.items()):
+        if chosen(entry):  # numbers count on from others now: what is gone has to be beside all that is there
+            old[identity._replace(document=-1 - n)] = entry
+    return replace(cluster, old, cluster.inventory) if old else cluster
 
 
 def _may_be_meant(cluster: Cluster, queues: Iterable[focus.LocalKey], spaces: frozenset[str]) -> bool:

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import random
+import re
 import resource
 import statistics
 import subprocess
@@ -36,6 +37,10 @@ STAGES = (
     ("report", "policycheck.report", "render"),
 )
 FLAVORS = ("h100", "a100", "l4")
+CHANGES = {  # what is new, and the number that is another then
+    "quota": r"borrowingLimit: \d+\n *name: nvidia.com/gpu\n *nominalQuota: (\d+)\n",
+    "job": r"kind: Job\n(?:.*\n)*?  parallelism: (\d+)\n",
+}
 
 
 class Size(NamedTuple):
@@ -238,7 +243,9 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
         rows = [Row("policycheck, all kept", ours)]
         for jobs in ("1", "2") if name == "many" else ("1",):
             some = [*ours, "--jobs", jobs]
-            rows.append(Row(f"policycheck, one file new, --jobs {jobs}", some, partial(change, folder, jobs)))
+            for what in CHANGES:
+                label = f"policycheck, one {what} new, --jobs {jobs}"
+                rows.append(Row(label, some, partial(change, folder, what)))
             rows.append(Row(f"policycheck, nothing kept, --jobs {jobs}", [*some, "--no-cache"]))
         if peer is None:
             rows.append(Row("yamllint", [sys.executable, "-m", "yamllint", str(folder)]))
@@ -247,15 +254,21 @@ def compare(name: str, runs: int, seed: int, peer: Peer | None) -> None:
         table(rows, runs)
         stages([*arguments, "--jobs", "1", "--no-cache"], "nothing kept, one process")
         run([*ours, "--jobs", "1"])
-        change(folder, "stages", 0)
-        stages([*arguments, "--jobs", "1"], "one file new, one process")
+        change(folder, "quota")
+        stages([*arguments, "--jobs", "1"], "one quota new, one process")
 
 
-def change(folder: Path, who: str, turn: int) -> None:
-    """One file of the folder is new: its first line is, and with it the content."""
-    file = folder / "part-003.yaml"
-    _, _, text = file.read_text(encoding="utf-8").partition("\n")  # "---", or what stood there the last time
-    file.write_text(f"--- # {who} {turn}\n{text}", encoding="utf-8")
+def change(folder: Path, what: str, _turn: int = 0) -> None:
+    """One value in one file of the folder is another, as in most pull requests."""
+    pattern = re.compile(CHANGES[what])
+    for file in sorted(folder.iterdir()):
+        text = file.read_text(encoding="utf-8")
+        found = pattern.search(text)
+        if found is not None:
+            value = int(found[1]) % 64 + 1
+            file.write_text(f"{text[: found.start(1)]}{value}{text[found.end(1) :]}", encoding="utf-8")
+            return
+    raise SystemExit(f"no file has a {what}")
 
 
 def table(rows: list[Row], runs: int) -> None:
@@ -367,7 +380,7 @@ def profile(name: str, seed: int) -> None:
         write(folder, SIZES[name], seed)
         lint = ["lint", str(folder), "--exit-zero", "--jobs", "1", f"--format=json={scratch}/out", "-q"]
         command(lint)
-        change(folder, "profile", 0)
+        change(folder, "quota")
         profiler = cProfile.Profile()
         profiler.runcall(command, lint)
         print(f"\n{name}: {' '.join(['policycheck', *lint[:1], '...', *lint[2:5]])}")

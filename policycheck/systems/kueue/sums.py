@@ -259,10 +259,13 @@ def spelled(shares: Sequence[Promise], resource: str, total: int) -> str:
 
 
 class Ceilings:
-    """What a queue could have at most if all others were idle, by (flavor, resource)."""
+    """What a queue could have at most if all others were idle, by (flavor, resource). A tree is worked out when one
+    of its queues is asked about.
+    """
 
     def __init__(self, state: KueueState) -> None:
-        self.forest = quota.build(state.objects.cluster_queues.values(), state.objects.cohorts.values())
+        self._state = state
+        self._forests: dict[str, quota.Forest] = {}
 
     def most(self, queue: str, pair: FlavorResource) -> int:
         """The potential of one pair; 0 when nobody in the tree has any."""
@@ -279,9 +282,18 @@ class Ceilings:
         return 0 if above < 0 else max(0, tree.local[cell] + tree.ceiling[above] - tree.subtree[cell])
 
     def _cell(self, queue: str, pair: FlavorResource) -> tuple[quota.Tree, int] | None:
-        place = self.forest.place.get(queue)
-        if place is None:
+        held = self._state.tree(queue)
+        if held is None:
             return None
-        tree = self.forest.trees[place[0]]
+        if held.id not in self._forests:
+            self._forests[held.id] = self._built(held)
+        forest = self._forests[held.id]
+        place = forest.place[queue]
+        tree = forest.trees[place[0]]
         column = tree.column.get(pair)
         return None if column is None else (tree, column * tree.size + place[1])
+
+    def _built(self, tree: Tree) -> quota.Forest:
+        known = self._state.objects
+        queues = (known.cluster_queues[name] for name in tree.queues)
+        return quota.build(queues, (known.cohorts[name] for name in tree.cohorts if name in known.cohorts))

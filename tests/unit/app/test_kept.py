@@ -29,7 +29,7 @@ spec:
 
 
 def text(name="q.yaml", of="a"):
-    return Text(name, QUEUE.format(of).encode())
+    return Text.of(name, QUEUE.format(of).encode())
 
 
 @pytest.fixture
@@ -64,16 +64,16 @@ def test_another_name_or_content_is_read_anew(keeper, one):
 
 def test_everything_that_reading_makes_can_be_kept():
     files = [*ROOT.glob("fixtures/clusters/**/*.yaml"), *ROOT.glob("tests/golden/cluster/*")]
-    texts = [Text(str(file), file.read_bytes()) for file in files if file.is_file()]
+    texts = [Text.of(str(file), file.read_bytes()) for file in files if file.is_file()]
     texts += [
-        Text(file.name, file.read_bytes()) for file in ROOT.glob("rules/*/*.yaml")
+        Text.of(file.name, file.read_bytes()) for file in ROOT.glob("rules/*/*.yaml")
     ]  # examples: all kinds
     examples = [
-        Text(f"{file.name}-{n}", part.encode())
+        Text.of(f"{file.name}-{n}", part.encode())
         for file in sorted(ROOT.glob("rules/*/*.yaml"))
         for n, part in enumerate(file.read_text().split("manifest: |\n")[1:])
     ]
-    examples = [Text(one.name, _dedented(one.data)) for one in examples]
+    examples = [Text.of(one.name, _dedented(one.data)) for one in examples]
     found = [read(one) for one in (*texts, *examples)]
     assert sum(len(one.facts) for one in found) > 500
     assert [unpacked(blob) for blob in packed([*texts, *examples], 1)] == found
@@ -340,9 +340,9 @@ def test_processes_read_the_same_in_the_same_order(tmp_path):
     texts = [text(f"{n}.yaml", f"q{n}") for n in range(40)]
     assert packed(texts, 3) == packed(texts, 1) == [blob for one in texts for blob in packed([one], 2)]
     assert not pays(texts, 2)
-    assert not pays([Text("a", b" " * 10**6)], 2)
-    assert pays([Text("a", b" " * 10**6), Text("b", b"")], 2)
-    assert not pays([Text("a", b" " * 10**6), Text("b", b"")], 1)
+    assert not pays([Text.of("a", b" " * 10**6)], 2)
+    assert pays([Text.of("a", b" " * 10**6), Text.of("b", b"")], 2)
+    assert not pays([Text.of("a", b" " * 10**6), Text.of("b", b"")], 1)
 
 
 @pytest.mark.parametrize(("load", "found"), [(0.0, 4), (7.9, 4), (8.0, 1), (OSError, 4), (None, 4)])
