@@ -69,6 +69,20 @@ class Remembered(NamedTuple):
     known: Known
 
 
+class _Place(NamedTuple):
+    """A scope of the run; ``key`` is what is remembered of it under, "" for nothing."""
+
+    part: Part
+    cluster: Cluster
+    key: str
+
+
+def _of_scope(looked: Looked, scope: str) -> Looked:
+    """What of it is about one scope."""
+    drafts = [draft for draft in looked.drafts if draft.finding.scope == scope]
+    return looked._replace(drafts=drafts, skipped=[skip for skip in looked.skipped if skip.scope == scope])
+
+
 class Memory:
     """What rules found the last time in each scope of a run, and find now."""
 
@@ -83,31 +97,52 @@ class Memory:
 
     def looked(self, job: Job, scopes: tuple[Gathered, ...]) -> Looked:
         """What every chosen rule finds in every cluster; these are of the scopes, in their order."""
-        from policycheck.app.since import known, since
         from policycheck.lint import runner
 
+        rest: list[_Place] = []
         found: list[Looked] = []
+        alike = len({scope.name for scope in scopes}) < len(scopes)  # what is found can not be told apart then
         for part, scope, cluster in zip(self._parts, scopes, job.clusters, strict=True):
-            alone = job._replace(clusters=(cluster,))
-            if len(scope.entries) < FEW:
-                found.append(runner.looked(alone))
+            place = _Place(part, cluster, self._key(part, scope, job))
+            if alike or len(scope.entries) < FEW:
+                rest.append(place._replace(key=""))
                 continue
-            plain = part._replace(files=(), reports=())
-            key = _key(
-                *self._lead, repr(plain), repr(job.targets.get(scope.name)), repr(sorted(scope.unseen))
-            )
-            earlier = self._kept.recall(key, Remembered)
-            change = None if earlier is None else self._difference(part, cluster, earlier)
-            looked = None
-            if earlier is not None and change is not None:
-                looked = since(alone, cluster, earlier.known, change)
-            looked = runner.looked(alone) if looked is None else looked
-            found.append(looked)
-            if not looked.errors:
-                files = dict(self._marks(part))
-                now = Remembered(files, frozenset(part.files), known(alone, cluster, looked))
-                self._now.append((key, f"found in {scope.name}", now))
+            looked = self._since(place, job)
+            if looked is None:
+                rest.append(place)
+            else:
+                found.append(looked)
+                self._note(place, job, looked)
+        if rest:  # together, so that processes share all of it
+            whole = runner.looked(job._replace(clusters=tuple(place.cluster for place in rest)))
+            found.append(whole)
+            for place in rest:
+                if place.key and not whole.errors:
+                    self._note(place, job, _of_scope(whole, place.cluster.scope))
         return runner.joined(found)
+
+    def _key(self, part: Part, scope: Gathered, job: Job) -> str:
+        """Changes with whatever else findings depend on than on what files hold."""
+        plain = part._replace(files=(), reports=())
+        return _key(*self._lead, repr(plain), repr(job.targets.get(scope.name)), repr(sorted(scope.unseen)))
+
+    def _since(self, place: _Place, job: Job) -> Looked | None:
+        """What rules find where they found something before; None where all of them have to be asked."""
+        earlier = self._kept.recall(place.key, Remembered)
+        change = None if earlier is None else self._difference(place.part, place.cluster, earlier)
+        if earlier is None or change is None:
+            return None
+        from policycheck.app.since import since
+
+        return since(job._replace(clusters=(place.cluster,)), place.cluster, earlier.known, change)
+
+    def _note(self, place: _Place, job: Job, looked: Looked) -> None:
+        from policycheck.app.since import known
+
+        now = known(job, place.cluster, looked)
+        files = frozenset(place.part.files)
+        remembered = Remembered(dict(self._marks(place.part)), files, now)
+        self._now.append((place.key, f"found in {place.cluster.scope}", remembered))
 
     def keep(self) -> None:
         """Keeps what was found now."""

@@ -143,3 +143,60 @@ def test_a_run_that_looked_elsewhere_is_not_kept(lint, monkeypatch):
     monkeypatch.setattr(app, "_lint", looking)
     assert lint()[1]
     assert lint()[1]
+
+
+@pytest.fixture
+def near(monkeypatch):
+    """Rules are asked again about a part however little there is; gives whether they were, cluster by cluster."""
+    from policycheck.app import again, since
+
+    asked, inner = [], since.since
+
+    def spied(*args):
+        found = inner(*args)
+        asked.append(found is not None)
+        return found
+
+    monkeypatch.setattr(again, "FEW", 0)
+    monkeypatch.setattr(since, "since", spied)
+    return asked
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_asking_about_a_part_finds_whatever_is_different(lint, near, monkeypatch, what):
+    before, _ = lint()
+    CHANGES[what](monkeypatch)
+    after, _ = lint()
+    assert after == lint("--no-cache")[0]
+    assert after != before
+
+
+def test_a_change_of_a_few_objects_asks_about_a_part(lint, near):
+    lint()
+    Path("q1.yaml").write_text(QUEUE.format("q1").replace("nominalQuota: 8", "nominalQuota: 80"))
+    after, ran = lint()
+    assert (near, ran) == ([True], False)
+    assert after == lint("--no-cache")[0]
+
+
+def test_of_several_clusters_those_are_asked_that_changed(lint, near):
+    for name in ("east", "west"):
+        Path(name).mkdir()
+        Path(name, "q.yaml").write_text(QUEUE.format(f"of-{name}"))
+    Path(".policycheck.yaml").write_text(
+        "clusters:\n- {name: east, paths: [east]}\n- {name: west, paths: [west]}\n"
+    )
+    lint()
+    Path("west", "q.yaml").write_text(QUEUE.format("of-west").replace("nominalQuota: 8", "nominalQuota: 80"))
+    after, ran = lint()
+    assert (near, ran) == ([True] * 3, False)
+    assert after == lint("--no-cache")[0]
+
+
+def test_what_can_not_be_told_apart_is_asked_anew(lint, near):
+    """One name, defined twice: trees are linked of one definition, and others may mean the other."""
+    lint()
+    Path("q3.yaml").write_text(QUEUE.format("q1").replace("nominalQuota: 8", "nominalQuota: 80"))
+    after, ran = lint()
+    assert (near, ran) == ([False], True)
+    assert after == lint("--no-cache")[0]
