@@ -7,7 +7,7 @@ before and after would give, is held by a property test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from policycheck.app.bench import Bench, Change, TooLateError, state_of
@@ -24,10 +24,7 @@ from policycheck.systems.kueue.checks.settling import settle
 from policycheck.systems.kueue.model import KueueWorkload
 
 if TYPE_CHECKING:
-    from policycheck.app.world import Picture, World
-    from policycheck.lint.rule import Systems
-    from policycheck.lint.rulebook import Rulebook
-    from policycheck.lint.settings import Settings, Target
+    from policycheck.app.world import Picture
 
 __all__ = ["Change", "Judge", "Judgement", "TooLateError"]
 
@@ -40,29 +37,16 @@ class _Plain(NamedTuple):
 
 
 class Judge:
-    """Judges changes of one world. Not for several threads at once.
+    """Judges changes of the world of a bench. Not for several threads at once."""
 
-    ``targets`` are the versions that are assumed, by system.
-    """
-
-    def __init__(
-        self,
-        world: World,
-        rulebook: Rulebook,
-        systems: Systems,
-        settings: Settings,
-        targets: Mapping[str, Target],
-    ) -> None:
-        self.world = world
-        self.rulebook = rulebook
-        self.targets = targets
-        self.bench = Bench(world, rulebook, systems, settings, targets)
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
 
     def judge(
         self, change: Change, *, today: str = "", late: Callable[[], bool] = lambda: False
     ) -> Judgement:
         """What ``change`` adds. ``today`` is an ISO date, for suppressions that end. Raises TooLateError."""
-        picture = self.world.picture()
+        picture = self.bench.world.picture()
         change = self._with_transitions(change)
         found = self._first(change, picture, today, late)
         if found is None or found.new:
@@ -117,7 +101,7 @@ class Judge:
 
     def warm(self) -> None:
         """Works out what any judgement of the cluster as it is needs, before one waits for it. From any thread."""
-        picture = self.world.picture()
+        picture = self.bench.world.picture()
         for cluster in (picture.cluster, self._without_names(picture.cluster).cluster):
             settle(cluster)
 
@@ -126,7 +110,7 @@ class Judge:
         if change.old is None or change.new is None:
             return change
         spoken = {trouble.path for trouble in change.new.troubles}
-        more = registry.transitions(change.new, change.old, self.targets)
+        more = registry.transitions(change.new, change.old, self.bench.targets)
         fresh = tuple(trouble for trouble in more if trouble.path not in spoken)
         if not fresh:
             return change

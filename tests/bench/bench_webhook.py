@@ -366,6 +366,7 @@ def memory(queues: int, nodes: int, workloads: int) -> None:
     import resource
 
     from policycheck.app.admission import Change, Judge
+    from policycheck.app.bench import Bench
     from policycheck.app.book import rulebook, systems
     from policycheck.app.world import World, read
     from policycheck.lint.settings import Settings, Target
@@ -404,7 +405,7 @@ def memory(queues: int, nodes: int, workloads: int) -> None:
     steps.append((f"{workloads:,} pods, a quarter in no queue", resident(), time.process_time()))
     world.cluster()
     steps.append(("linked", resident(), time.process_time()))
-    judge = Judge(world, rulebook(), systems(), Settings(), {"kueue": Target("kueue", "0.19")})
+    judge = Judge(Bench(world, rulebook(), systems(), Settings(), {"kueue": Target("kueue", "0.19")}))
     for n in range(3):
         judge.judge(Change(None, read(arrivals.made("job", n)[0])))
     steps.append(("first judgements", resident(), time.process_time()))

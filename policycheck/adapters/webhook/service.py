@@ -60,7 +60,7 @@ class Service:
         self.judge = judge
         self.conditions = conditions
         self._register = Register()
-        self._rules = {rule.id: rule for rule in judge.rulebook.rules}
+        self._rules = {rule.id: rule for rule in judge.bench.rulebook.rules}
 
     # -- without looking at the cluster ---------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Service:
         certificates = self.conditions.certificates()
         if certificates is None or change.new is None:
             return ""
-        picture = self.judge.world.picture()
+        picture = self.judge.bench.world.picture()
         cluster, generation = picture.cluster, picture.generation
         refused = self._register.refusal(change.new, cluster, generation, certificates, self.conditions.now())
         if refused is not None:
@@ -211,7 +211,7 @@ class Service:
             "denied-rules": _ids(done.deny),
             "audited-rules": _ids(done.audit),
             "suppressed-rules": _ids(one.finding for one in found.suppressed),
-            "rulebook": self.judge.rulebook.digest,
+            "rulebook": self.judge.bench.rulebook.digest,
             "certificate": certificates.digest if certificates is not None else "",
             "staleness": f"{self.conditions.age():.1f}s",
             "mode": self.conditions.settings.mode,

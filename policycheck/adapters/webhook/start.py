@@ -18,6 +18,7 @@ from policycheck.adapters.webhook.keypair import KeyPair, KeyPairError
 from policycheck.adapters.webhook.metrics import Metrics
 from policycheck.adapters.webhook.service import Conditions, Service
 from policycheck.app.admission import Judge
+from policycheck.app.bench import Bench
 from policycheck.app.world import World
 from policycheck.record import NamedTuple
 
@@ -55,7 +56,9 @@ def serve(world: World, rules: Rules, options: Options, today: Callable[[], str]
     """Serves until it is told to end. Raises OSError for an address that can not be had."""
     journal = Journal(sys.stderr, options.log)
     metrics = Metrics()
-    judges = [Judge(world, rules.rulebook, rules.systems, rules.settings, rules.targets) for _ in range(2)]
+    judges = [
+        Judge(Bench(world, rules.rulebook, rules.systems, rules.settings, rules.targets)) for _ in range(2)
+    ]
     for error in judges[0].bench.failed:
         journal("error", "a rule can not run", rule=error.rule, why=error.why)
     issued = options.issued

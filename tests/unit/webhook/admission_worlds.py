@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from policycheck.app.admission import Change, Judge
+from policycheck.app.bench import Bench
 from policycheck.app.book import rulebook, systems
 from policycheck.app.novelty import suppressions
 from policycheck.app.reach import TOGETHER, is_work
@@ -62,7 +63,7 @@ def _objects(text):
 
 
 def judge_of(world, settings=None):
-    return Judge(world, book(), systems(), settings or Settings(), TARGETS)
+    return Judge(Bench(world, book(), systems(), settings or Settings(), TARGETS))
 
 
 def draw(rng, known, groups):

@@ -179,6 +179,7 @@ def test_few_trees_are_looked_at_for_one_queue_of_many():
 @pytest.mark.parametrize(("until", "found"), [("0.18", []), ("0.19", ["XY001"])])
 def test_rules_of_ones_own_are_asked_where_they_are_about(tmp_path, until, found):
     from policycheck.app.admission import Judge
+    from policycheck.app.bench import Bench
     from policycheck.app.book import rulebook, systems
     from policycheck.lint.settings import Settings
 
@@ -206,6 +207,6 @@ examples:
     )
     book = rulebook((str(tmp_path),))
     assert book.problems == ()
-    judge = Judge(worlds.small(), book, systems(), Settings(), worlds.TARGETS)
+    judge = Judge(Bench(worlds.small(), book, systems(), Settings(), worlds.TARGETS))
     new = judge.judge(Change(None, read(worlds.queue("team-9", 0, "all")))).new
     assert [f.rule for f in new if f.rule == "XY001"] == found

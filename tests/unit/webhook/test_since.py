@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import policycheck.app.again as again
 from policycheck import app
+from policycheck.app import again
 from policycheck.app.kept import Kept
 from policycheck.lint.settings import Settings
 from policycheck.source.tree import Listing
