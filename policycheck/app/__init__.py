@@ -16,6 +16,7 @@ from policycheck.app.linked import linked
 from policycheck.garbage import no_collection
 from policycheck.model.cluster import Cluster
 from policycheck.source.tree import Listing
+from policycheck.wording import some
 
 if TYPE_CHECKING:
     from policycheck.app.before import Past
@@ -173,7 +174,7 @@ def _unseen(scopes: tuple[Gathered, ...]) -> Iterator[str]:
     for scope in scopes:
         names = [f"{kind} {name or '(name not known)'}" for kind, name in sorted(scope.unseen)]
         if names:
-            shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" * (len(names) > _SHOWN))
+            shown = some(names, _SHOWN)
             where = f" in {scope.name}" if len(scopes) > 1 and scope.name else ""
             yield f"not in sight{where}, since their text could not be read: {shown}"
 

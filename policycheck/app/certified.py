@@ -19,6 +19,7 @@ from policycheck.model.facts import Facts
 from policycheck.model.origin import DocumentId
 from policycheck.record import NamedTuple
 from policycheck.systems.registry import tables
+from policycheck.wording import some
 
 _SHOWN = 3
 
@@ -91,11 +92,9 @@ class Register:
             return NotCertified(f"{name} is certified with other contents")
         others = self._unknown(cluster, generation, certificates) - {name}
         if others:
-            shown = ", ".join(sorted(others)[:_SHOWN])
-            more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
             verb = "is" if len(others) == 1 else "are"
             return NotCertified(
-                f"{shown}{more} {verb} in the cluster and certified neither now nor before",
+                f"{some(sorted(others), _SHOWN)} {verb} in the cluster and certified neither now nor before",
                 min(others),
             )
         return None

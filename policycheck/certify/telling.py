@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from policycheck.certify.arena import FINISH, STOP, SUBMIT, Ask, Scenario, Story
 from policycheck.model.amount import show
+from policycheck.wording import some
 
 MOST_LINES = 10
 _NAMES = 4
@@ -85,5 +86,4 @@ def _shortened(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more
+    return some(names, _NAMES)

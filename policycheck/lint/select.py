@@ -13,6 +13,7 @@ from policycheck.lint.rulebook import Rulebook
 from policycheck.lint.settings import PathOverride, Settings
 from policycheck.model.schema import suggest
 from policycheck.record import NamedTuple
+from policycheck.wording import some
 
 ALL = "all"
 DIGEST = "sha256:"
@@ -78,9 +79,7 @@ def _left_out(left: Mapping[str, list[str]], settings: Settings) -> Iterator[str
         yield f"phase {settings.phase}: {later} {what} did not run"
     if waiting := left["preview"]:
         what = "a rule in preview" if len(waiting) == 1 else "rules in preview"
-        names = ", ".join(waiting[:_SHOWN])
-        names += f" and {len(waiting) - _SHOWN} more" if len(waiting) > _SHOWN else ""
-        yield f"{what} did not run: {names}; select by id, or set preview: true in the settings"
+        yield f"{what} did not run: {some(waiting, _SHOWN)}; select by id, or set preview: true in the settings"
     if newer := len(left["pin"]):
         what = "rule is" if newer == 1 else "rules are"
         yield (

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from policycheck.record import NamedTuple
+from policycheck.wording import some
 
 NOTHING: Mapping[str, Any] = {}
 _NEAR = 0.6  # likeness from which on a word is taken for a slip of another
@@ -353,5 +354,5 @@ def suggest(word: str, allowed: Mapping[str, object] | tuple[str, ...] | list[st
     ranked = _ranked(word, names)
     if ranked and ranked[0][0] >= _NEAR:
         return f"; did you mean {ranked[0][2]!r}?"
-    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    shown = some(names, 12)
     return f"; allowed are {shown}" if names else ""

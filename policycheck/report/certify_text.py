@@ -16,6 +16,7 @@ from policycheck.certify.verdict import (
 )
 from policycheck.report.certify import Certified, basis_of, counts, overall, tally
 from policycheck.report.screen import Style, clean, hang, wrap
+from policycheck.wording import some
 
 _LABEL = 10
 _FEW = 6  # assumptions, and names in a row
@@ -87,9 +88,9 @@ def _held(one: Certified, style: Style) -> list[str]:
     for verdict in chosen:
         how = verdict.basis if counts(verdict, one.result.accepted) else f"{verdict.basis}, does not count"
         groups.setdefault((verdict.claim, how), []).append(verdict)
-    for (claim, how), some in groups.items():
+    for (claim, how), alike in groups.items():
         rows += [f"  {style.paint('help', claim)} ({how})"]
-        names = [v.subject for v in some if v.subject]
+        names = [v.subject for v in alike if v.subject]
         if names:
             rows += _indented(", ".join(names), style, 4)
     return rows
@@ -139,8 +140,7 @@ def _grounds(one: Certified, style: Style) -> Iterator[tuple[str, str]]:
 def _derived(one: Certified) -> str:
     parts = [f"{team.name} ({', '.join(team.derived)})" for team in one.promises.teams if team.derived]
     parts += [name for name in one.promises.derived if name.startswith("protection")]
-    more = f" and {len(parts) - _FEW} more" if len(parts) > _FEW else ""
-    return ", ".join(parts[:_FEW]) + more
+    return some(parts, _FEW)
 
 
 def _hint(done: Sequence[Certified]) -> str:

@@ -178,15 +178,15 @@ def _rights(one: Comparison) -> list[str]:
     for right in one.changes:
         key = (right.taker, right.taker == right.holder, right._replace(taker="", holder=""))
         alike.setdefault(key, []).append(right)
-    return [_right_words(some) for some in alike.values()]
+    return [_right_words(rights) for rights in alike.values()]
 
 
-def _right_words(some: Sequence[RightChange]) -> str:
-    one = some[0]
-    holders = [right.holder for right in some]
+def _right_words(alike: Sequence[RightChange]) -> str:
+    one = alike[0]
+    holders = [right.holder for right in alike]
     whom = "its own jobs" if one.taker == one.holder else f"jobs of {listed(holders)}"
     pairs = [f"{a or 'no class'} from {b or 'no class'}" for a, b in one.pairs]
-    which = one.relation or (", ".join(pairs[:3]) + (f" and {len(pairs) - 3} more" * (len(pairs) > 3)))
+    which = one.relation or some(pairs, 3)
     verb = "may now take" if one.gained else "may no longer take"
     when = "" if one.situation == "any" else f" {_SITUATIONS.get(one.situation, one.situation)}"
     return f"{one.taker} {verb} {whom}{when} ({one.reason}): {which}"

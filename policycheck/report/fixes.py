@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from policycheck.lint.finding import Finding
 from policycheck.report.screen import Style, clean, hang, paragraphs, wrap
-from policycheck.report.summary import plural
 from policycheck.source.document import Change
+from policycheck.wording import plural
 
 _LONGEST = 80  # characters of a value in words
 Why = Callable[[Finding], str]

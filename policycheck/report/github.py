@@ -9,8 +9,8 @@ from __future__ import annotations
 from policycheck.lint.finding import SEVERITIES, Finding, LintResult
 from policycheck.report import View
 from policycheck.report.screen import clean
-from policycheck.report.summary import plural
 from policycheck.source.document import FileReport
+from policycheck.wording import plural
 
 MOST = 10  # of each level a step
 _LEVEL = {"error": "error", "warning": "warning", "info": "notice"}

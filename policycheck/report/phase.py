@@ -18,7 +18,7 @@ from typing import Any
 
 from policycheck.lint.phase import ABSENT, CLEAN, OPEN, Obstacle, Standing, Step
 from policycheck.report.screen import Style, clean, wrap
-from policycheck.report.summary import plural
+from policycheck.wording import plural
 
 SCHEMA_VERSION = 1
 _SHOWN = 3  # places of an obstacle

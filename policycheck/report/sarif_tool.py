@@ -13,8 +13,8 @@ from policycheck.report import View
 from policycheck.report.address import HOME, page
 from policycheck.report.sarif_result import LEVEL, artifact
 from policycheck.report.screen import clean
-from policycheck.report.summary import plural
 from policycheck.source.document import FileReport
+from policycheck.wording import plural
 
 _GRAVITY = {"error": "error", "warning": "warning", "info": "recommendation"}
 _FIELD = re.compile(r"\{([^{}]+)\}")

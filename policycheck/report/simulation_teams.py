@@ -8,10 +8,10 @@ from typing import NamedTuple
 from policycheck.model.amount import UNLIMITED
 from policycheck.report.screen import Style, clean, width, wrap
 from policycheck.report.simulation_words import amount, at_least, bounded, percent
-from policycheck.report.summary import plural
 from policycheck.simulate.metrics import Metrics, QueueMetrics
 from policycheck.simulate.preemption import HEALTHY
 from policycheck.simulate.quantile import P50, P90, P99, Ratio
+from policycheck.wording import plural
 
 _ROWS = 20  # that are shown unless all are asked for
 _NAME = 28  # cells of a queue's name at most; a third of the width when that is less

@@ -18,13 +18,13 @@ from policycheck.report.simulation_words import (
     unit,
     unit_hours,
 )
-from policycheck.report.summary import plural
 from policycheck.simulate.metrics import Metrics
 from policycheck.simulate.preemption import HEALTHY, Eviction
 from policycheck.simulate.quantile import MOST, P50, P90, P99, Number, Spread
 from policycheck.simulate.series import QUOTA
 from policycheck.simulate.stuck import Reason, Stuck, by_reason
 from policycheck.simulate.topology import LevelQuality
+from policycheck.wording import plural
 
 _REASONS, _NOTES = 5, 6  # that are shown unless all are asked for
 

@@ -8,6 +8,7 @@ from policycheck.model.amount import show
 from policycheck.report.screen import Style, clean, wrap
 from policycheck.simulate.metrics import Metrics
 from policycheck.simulate.quantile import MOST, P50, P90, P99, Number, Ratio, Spread
+from policycheck.wording import some
 
 _LABEL = 10  # cells of the labels on the left
 _NAMES = 3  # that are listed before it says how many more there are
@@ -96,5 +97,4 @@ def hours(found: Metrics, unit_ms: int) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
-    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more
+    return some(names, _NAMES)

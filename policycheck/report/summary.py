@@ -8,6 +8,7 @@ from policycheck.lint.finding import SEVERITIES, LintResult
 from policycheck.record import NamedTuple
 from policycheck.source.document import FileReport
 from policycheck.source.files import UNMATCHED
+from policycheck.wording import plural
 
 FEW = 5  # of each list, when the user did not ask for all
 
@@ -52,11 +53,6 @@ def count(result: LintResult) -> Counts:
         files,
         result.known,
     )
-
-
-def plural(amount: int, noun: str) -> str:
-    """``1 error``, ``2 errors``; 1234 is written ``1,234``."""
-    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
 
 
 def headline(counts: Counts, dot: str = " · ") -> str:

@@ -47,6 +47,7 @@ from policycheck.simulate.why import (
     Short,
     Suggestion,
 )
+from policycheck.wording import some
 
 SCHEMA_VERSION = 1
 _LABEL = 11  # cells of the words on the left
@@ -320,10 +321,8 @@ def _victims(answer: Answer) -> Iterable[tuple[str, str]]:
         groups.setdefault((one.taken, one.queue, one.why), []).append(one)
     label = "" if answer.nobody else "preemption"
     ordered = sorted(groups.items(), key=lambda g: not g[0][0])
-    for (taken, queue, text), some in ordered[:_SHOWN]:
-        names = ", ".join(v.workload for v in some[:3]) + (
-            f" and {len(some) - 3} more" if len(some) > 3 else ""
-        )
+    for (taken, queue, text), alike in ordered[:_SHOWN]:
+        names = some([v.workload for v in alike], 3)
         yield label, f"{'takes' if taken else 'spares'} {names} of {queue}: {text}"
         label = ""
     if len(ordered) > _SHOWN:
@@ -336,15 +335,13 @@ def _losses(losses: Sequence[Loss]) -> str:
     for loss in losses:
         queues.setdefault(loss.queue, []).append(loss)
     parts = []
-    for queue, some in queues.items():
+    for queue, mine in queues.items():
         total: dict[str, int] = {}
-        for loss in some:
+        for loss in mine:
             for name, amount in loss.amounts.items():
                 total[name] = total.get(name, 0) + amount
-        names = ", ".join(s.workload for s in some[:3]) + (
-            f" and {len(some) - 3} more" if len(some) > 3 else ""
-        )
-        reasons = ", ".join(dict.fromkeys(s.reason for s in some if s.reason))
+        names = some([s.workload for s in mine], 3)
+        reasons = ", ".join(dict.fromkeys(s.reason for s in mine if s.reason))
         parts.append(f"{queue} loses {_lead(total)} ({names}{f'; {reasons}' if reasons else ''})")
     return "; ".join(parts)
 

@@ -19,6 +19,7 @@ from policycheck.certify.verdict import (
     Counterexample,
     Verdict,
 )
+from policycheck.wording import some
 
 SHRINK = 300  # plays that making one story smaller may take
 CYCLES = 2500  # and cycles
@@ -162,6 +163,4 @@ def amounts(values: Mapping[str, int]) -> str:
 
 def listed(names: Iterable[str], most: int = 5) -> str:
     """Names, the first few of many."""
-    known = list(names)
-    more = f" and {len(known) - most} more" if len(known) > most else ""
-    return ", ".join(known[:most]) + more
+    return some(list(names), most)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from policycheck.model.amount import show
 from policycheck.simulate.hold.problem import ENDLESS, Problem
 from policycheck.simulate.hold.shape import PODS, Bound, Room
+from policycheck.wording import plural
 
 _TERMS = 3
 
@@ -40,11 +41,6 @@ def explain(problem: Problem, bound: Bound) -> str:
         case "share":
             return _nodes_worth(problem, bound)
     return "every way to place them was tried, and none holds them all"
-
-
-def plural(number: int, one: str) -> str:
-    """``1 node``, ``8 nodes``."""
-    return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def _each(problem: Problem, bound: Bound) -> Mapping[str, int]:

@@ -13,6 +13,7 @@ from policycheck.model.inventory import Node
 from policycheck.simulate.device import Devices
 from policycheck.systems.core.kubelet import Alignment, of_node
 from policycheck.systems.gpu.device import devices_of
+from policycheck.wording import some
 
 SINGLE = "single-numa-node"
 _TOLD = (
@@ -42,5 +43,4 @@ def notes(told: Alignment, nodes: Iterable[Node]) -> tuple[str, ...]:
             names.append(node.name)
     if not names:
         return ()
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return (_TOLD.format(shown), *((told.why,) if told.why else ()))
+    return (_TOLD.format(some(names, 3)), *((told.why,) if told.why else ()))

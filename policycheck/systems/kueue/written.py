@@ -18,6 +18,7 @@ from policycheck.simulate.trouble import ArrivalsError
 from policycheck.systems.core.link import CoreState
 from policycheck.systems.kueue.doors import state_of
 from policycheck.systems.kueue.model import GROUP, KueueWorkload
+from policycheck.wording import some
 
 PREFIX = "policycheck.dev/"
 DURATION, SUBMIT, CHECKPOINT = f"{PREFIX}duration", f"{PREFIX}submit", f"{PREFIX}checkpoint"
@@ -192,8 +193,7 @@ def _jobs(workload: KueueWorkload, nature: str, time: _Time, said: _Annotations,
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return some(names, _SHOWN)
 
 
 def _unscheduled(crons: Sequence[str]) -> Iterator[str]:

@@ -148,16 +148,3 @@ def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     folded = {other.lower(): other for other in sorted(known, reverse=True) if other != name}
     found = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[found[0]] if found else ""
-
-
-def join(names: Iterable[str], most: int = 4) -> str:
-    """``a``, ``a and b``, ``a, b, c, d and 5 more``."""
-    found = list(names)
-    if len(found) > most + 1:
-        return f"{', '.join(found[:most])} and {len(found) - most} more"
-    return " and ".join((", ".join(found[:-1]), found[-1])) if len(found) > 1 else "".join(found)
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """``1 GPU``, ``4 GPUs``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -24,12 +24,11 @@ from policycheck.systems.gpu.checks.common import (
     asking,
     at_nodes,
     documents,
-    join,
     near,
     node_objects,
-    plural,
 )
 from policycheck.systems.gpu.facts import DEFAULT_LAYOUTS, LAYOUT_FILE, Carried, ClusterPolicy
+from policycheck.wording import join, plural
 
 CONFIG = "nvidia.com/mig.config"
 _LAYOUTS = "mig-configs"

@@ -25,12 +25,12 @@ from policycheck.systems.gpu.checks.common import (
     at_nodes,
     core,
     documents,
-    join,
     near,
     node_objects,
 )
 from policycheck.systems.gpu.facts import DeviceClass, Kubelet
 from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.wording import join
 
 _DRA = "resource.k8s.io"
 

@@ -24,10 +24,10 @@ from policycheck.systems.gpu.checks.common import (
     Params,
     at_nodes,
     core,
-    join,
     node_key,
     node_objects,
 )
+from policycheck.wording import join
 
 _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?\Z")
 _BETA = {

@@ -28,14 +28,13 @@ from policycheck.systems.gpu.checks.common import (
     asking,
     at_nodes,
     documents,
-    join,
     near,
     node_objects,
     nodes_named,
-    plural,
     reach,
     shape,
 )
+from policycheck.wording import join, plural
 
 _SYSTEM = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.cilium.io/")
 _GPU_TAINTS = ("nvidia.com/", "amd.com/", "google.com/tpu", "gpu.intel.com/", "habana.ai/")

@@ -22,11 +22,11 @@ from policycheck.systems.gpu.checks.common import (
     Params,
     at_nodes,
     documents,
-    join,
     near,
     node_objects,
 )
 from policycheck.systems.gpu.checks.layouts import carried, config_maps, policies
+from policycheck.wording import join
 
 CONFIG = "nvidia.com/device-plugin.config"
 _KINDS = ("timeSlicing", "mps")

@@ -18,8 +18,9 @@ from policycheck.model.workload import ContainerRequest, Workload
 from policycheck.source.document import Change
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu import resources
-from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, core, join, near, reach
+from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, core, near, reach
 from policycheck.systems.gpu.resources import is_accelerator
+from policycheck.wording import join
 
 _FIELDS = ("requests", "limits")
 # Who else a container may name a device of: devices of two vendors are on no one node.

@@ -18,8 +18,9 @@ from policycheck.record import NamedTuple
 from policycheck.systems.core.inventory import admits
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.gpu import labels, resources
-from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, join, nodes_named, shape
+from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, nodes_named, shape
 from policycheck.systems.gpu.checks.plugin import in_use, settings
+from policycheck.wording import join
 
 
 class Offer(NamedTuple):

@@ -15,16 +15,8 @@ from policycheck.model.workload import ContainerRequest
 from policycheck.systems.core.mend import renamed
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.gpu import labels, mig, resources
-from policycheck.systems.gpu.checks.common import (
-    Asking,
-    Found,
-    Params,
-    asking,
-    documents,
-    join,
-    plural,
-    shape,
-)
+from policycheck.systems.gpu.checks.common import Asking, Found, Params, asking, documents, shape
+from policycheck.wording import join, plural
 
 # Kinds whose pods talk to each other over NCCL. A Job or RayJob may as well be many small runs.
 _GANGS = frozenset(

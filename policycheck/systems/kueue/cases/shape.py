@@ -16,6 +16,7 @@ from policycheck.model.schema import Field
 from policycheck.record import NamedTuple
 from policycheck.systems.kueue.fields import GROUP, tables
 from policycheck.systems.kueue.scheduler.moment import is_time
+from policycheck.wording import some
 
 NOTHING: Mapping[str, Any] = {}
 _SAYS = {
@@ -151,9 +152,7 @@ def _is_quantity(value: object) -> bool:
 def _says(here: Shape, queues: frozenset[str]) -> str:
     """What is allowed there, in words."""
     if here.kind == "queue":
-        names = sorted(queues)
-        more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-        return f"{_SAYS['queue']} ({', '.join(names[:_FEW]) or 'there is none'}{more})"
+        return f"{_SAYS['queue']} ({some(sorted(queues), _FEW) or 'there is none'})"
     if here.allowed:
         return "one of " + ", ".join(name or '""' for name in here.allowed)
     bound = f" of at least {here.least}" if here.least is not None else ""

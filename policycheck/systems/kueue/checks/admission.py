@@ -9,9 +9,10 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
 from policycheck.systems.core.podspec import items, mapping, text
 from policycheck.systems.kueue import GROUP
-from policycheck.systems.kueue.checks.common import Found, Params, documents, join, near, state
+from policycheck.systems.kueue.checks.common import Found, Params, documents, near, state
 from policycheck.systems.kueue.link import MULTIKUEUE, PROVISIONING
 from policycheck.systems.kueue.model import AdmissionCheck, CheckRule, ClusterQueue
+from policycheck.wording import join
 
 _PARAMETERS = {PROVISIONING: "ProvisioningRequestConfig", MULTIKUEUE: "MultiKueueConfig"}
 _CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")

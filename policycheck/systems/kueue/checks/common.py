@@ -16,6 +16,7 @@ from policycheck.systems.core.podspec import items, mapping
 from policycheck.systems.kueue import CONFIG_GROUP, GROUP, sums
 from policycheck.systems.kueue.model import Configuration
 from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
+from policycheck.wording import join
 
 Found = Iterator[Hit | Skip]
 Params = Mapping[str, object]
@@ -185,16 +186,6 @@ def undecided(tree: Tree) -> str:
     return ""
 
 
-def join(names: Iterable[str], most: int = 4) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c, d and 5 more``."""
-    found = list(names)
-    if len(found) > most + 1:
-        return f"{', '.join(found[:most])} and {len(found) - most} more"
-    return (
-        found[0] if len(found) == 1 else " and ".join((", ".join(found[:-1]), *found[-1:])) if found else ""
-    )
-
-
 def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     """The one of ``known`` that ``name`` probably means; "" when none is near."""
     folded = {other.lower(): other for other in sorted(known, reverse=True) if other != name}
@@ -234,11 +225,6 @@ def meant(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'x'?`` or nothing."""
     found = near(name, known)
     return f"; did you mean {found!r}?" if found else ""
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """``1 queue``, ``4 queues``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def texts(value: object) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from policycheck.systems.kueue.checks.ask import Ask, accelerators_first, asks
 from policycheck.systems.kueue.checks.common import Found, Params, derived, ground, state
 from policycheck.systems.kueue.checks.holding import Gang
 from policycheck.systems.kueue.checks.requests import annotation_place, nodes_for
+from policycheck.wording import plural
 
 if TYPE_CHECKING:
     from policycheck.simulate.hold import Answer, Machines, Part
@@ -248,7 +249,7 @@ def nearness(room: Room) -> int:
 
 def told(want: Want, room: Room) -> tuple[str, str]:
     """What is asked, and what the roomiest domain of one flavor has for it."""
-    from policycheck.simulate.hold.words import amounts, plural
+    from policycheck.simulate.hold.words import amounts
     from policycheck.simulate.hold.words import rooms as listed
 
     bound = room.answer.bound

@@ -16,13 +16,14 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks import holding
-from policycheck.systems.kueue.checks.common import Found, Params, derived, join, quota_place, related
+from policycheck.systems.kueue.checks.common import Found, Params, derived, quota_place, related
 from policycheck.systems.kueue.checks.hardware import is_placeholder
 from policycheck.systems.kueue.checks.holding import Gang
 from policycheck.systems.kueue.checks.promised import clashes, corners, topology_of
 from policycheck.systems.kueue.checks.unplaceable import is_told
 from policycheck.systems.kueue.model import ClusterQueue
 from policycheck.systems.kueue.state import quotas
+from policycheck.wording import join
 
 if TYPE_CHECKING:
     from policycheck.simulate.hold import Demand, Machines

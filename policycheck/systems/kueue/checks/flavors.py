@@ -16,9 +16,7 @@ from policycheck.systems.kueue.checks.common import (
     Params,
     documents,
     flavor_places,
-    join,
     near,
-    plural,
     shelf,
     state,
     whence,
@@ -28,6 +26,7 @@ from policycheck.systems.kueue.checks.lowered import told_apart
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ClusterQueue, ResourceFlavor, ResourceGroup
 from policycheck.systems.kueue.state import KueueState
+from policycheck.wording import join, plural
 
 _LABELS: Path = ("spec", "nodeLabels")
 

@@ -10,7 +10,7 @@ from policycheck.model.capacity import HOSTNAME
 from policycheck.model.cluster import Cluster
 from policycheck.systems.kueue.checks import holding
 from policycheck.systems.kueue.checks.ask import Ask
-from policycheck.systems.kueue.checks.common import Found, Params, derived, ground, join, state
+from policycheck.systems.kueue.checks.common import Found, Params, derived, ground, state
 from policycheck.systems.kueue.checks.domains import (
     Room,
     Want,
@@ -25,6 +25,7 @@ from policycheck.systems.kueue.checks.domains import (
 from policycheck.systems.kueue.checks.hardware import is_placeholder
 from policycheck.systems.kueue.checks.requests import annotation_place
 from policycheck.systems.kueue.sums import promises
+from policycheck.wording import join
 
 # -- only when pools have grown ----------------------------------------------------------------------
 

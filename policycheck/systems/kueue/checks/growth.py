@@ -17,7 +17,6 @@ from policycheck.systems.kueue.checks.common import (
     Params,
     derived,
     ground,
-    join,
     quota_place,
     related,
     shelf,
@@ -26,6 +25,7 @@ from policycheck.systems.kueue.checks.common import (
 )
 from policycheck.systems.kueue.checks.hardware import all_shortfalls, is_placeholder
 from policycheck.systems.kueue.sums import Ground, Promise, Shortfall
+from policycheck.wording import join
 
 # eksctl sets the limits of a group and leaves growing to whoever is installed. Of the other sources the very
 # size tells of an autoscaler: Karpenter's pools, GKE's with autoscaling on, Cluster API's annotations.

@@ -20,8 +20,6 @@ from policycheck.systems.kueue.checks.common import (
     Params,
     ceilings,
     ground,
-    join,
-    plural,
     quota_place,
     settled,
     state,
@@ -32,6 +30,7 @@ from policycheck.systems.kueue.checks.lowered import to_promises
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.state import KueueState
 from policycheck.systems.kueue.sums import Ground, Promise, Shortfall
+from policycheck.wording import join, plural
 
 COMPANIONS = frozenset({"cpu", "memory"})
 # Nobody's cluster has a million accelerators: a number that large means "do not limit".

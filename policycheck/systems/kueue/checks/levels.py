@@ -9,21 +9,12 @@ from policycheck.model.inventory import Node
 from policycheck.model.origin import Path
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.kueue.checks.ask import Ask, asks, is_refused
-from policycheck.systems.kueue.checks.common import (
-    Found,
-    Params,
-    documents,
-    ground,
-    join,
-    near,
-    plural,
-    state,
-    whence,
-)
+from policycheck.systems.kueue.checks.common import Found, Params, documents, ground, near, state, whence
 from policycheck.systems.kueue.checks.matching import flavors_of, groups_of
 from policycheck.systems.kueue.checks.topology import HOSTNAME
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ClusterQueue
+from policycheck.wording import join, plural
 
 _TOPOLOGY_NAME: Path = ("spec", "topologyName")
 

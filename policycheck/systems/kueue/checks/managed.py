@@ -9,17 +9,7 @@ from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
 from policycheck.model.placement import Selector
 from policycheck.model.workload import Workload
-from policycheck.systems.kueue.checks.common import (
-    Found,
-    Params,
-    configured,
-    core,
-    documents,
-    join,
-    near,
-    plural,
-    state,
-)
+from policycheck.systems.kueue.checks.common import Found, Params, configured, core, documents, near, state
 from policycheck.systems.kueue.checks.lowered import queued
 from policycheck.systems.kueue.checks.namespaces import selects
 from policycheck.systems.kueue.jobs import (
@@ -30,6 +20,7 @@ from policycheck.systems.kueue.jobs import (
     queue_of,
 )
 from policycheck.systems.kueue.model import LocalQueue
+from policycheck.wording import join, plural
 
 _PREFIX = "kueue.x-k8s.io/"
 _SELECTOR: Path = ("managedJobsNamespaceSelector",)

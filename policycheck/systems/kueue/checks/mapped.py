@@ -9,16 +9,9 @@ from policycheck.lint.hit import Hit, Related
 from policycheck.model.cluster import Cluster
 from policycheck.systems.gpu.resources import is_accelerator
 from policycheck.systems.kueue.checks.ask import asks, spec_place
-from policycheck.systems.kueue.checks.common import (
-    Found,
-    Params,
-    configured,
-    join,
-    meant,
-    quota_place,
-    state,
-)
+from policycheck.systems.kueue.checks.common import Found, Params, configured, meant, quota_place, state
 from policycheck.systems.kueue.state import FlavorResource, KueueState
+from policycheck.wording import join
 
 
 def _covered(found: KueueState) -> set[str]:

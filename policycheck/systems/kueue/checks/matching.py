@@ -14,18 +14,11 @@ from policycheck.model.placement import Taint, untolerated
 from policycheck.model.workload import PodSet
 from policycheck.systems.core.mend import appended, tolerated
 from policycheck.systems.kueue.checks.ask import Ask, asks, is_refused, spec_place
-from policycheck.systems.kueue.checks.common import (
-    Found,
-    Params,
-    ground,
-    join,
-    near,
-    state,
-    whence,
-)
+from policycheck.systems.kueue.checks.common import Found, Params, ground, near, state, whence
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ResourceFlavor, ResourceGroup
 from policycheck.systems.kueue.scheduler.flavor import refusal
+from policycheck.wording import join
 
 # Label prefixes that nodes carry whatever pool they are in.
 _COMMON = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")

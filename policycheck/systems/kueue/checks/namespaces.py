@@ -5,8 +5,9 @@ from __future__ import annotations
 from policycheck.lint.hit import Hit, Related
 from policycheck.model.cluster import Cluster
 from policycheck.model.placement import Selector
-from policycheck.systems.kueue.checks.common import Found, Params, core, documents, join, state, whence
+from policycheck.systems.kueue.checks.common import Found, Params, core, documents, state, whence
 from policycheck.systems.kueue.model import ClusterQueue, LocalQueue
+from policycheck.wording import join
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -60,7 +61,6 @@ def selector_matches_none(cluster: Cluster, params: Params) -> Found:  # noqa: A
         queue = facts.typed
         if not isinstance(queue, ClusterQueue) or queue.namespace_selector is None or queue.name in led_to:
             continue
-        taken = [_selects(cluster, queue.namespace_selector, name) for name in spaces]
-        if not any(taken):
+        if not any(_selects(cluster, queue.namespace_selector, name) for name in spaces):
             values = {"queue": queue.name, "namespaces": join(spaces)}
             yield Hit(identity, ("spec", "namespaceSelector"), values)

@@ -13,9 +13,10 @@ from policycheck.source.document import Change
 from policycheck.systems.core.mend import at, moved
 from policycheck.systems.core.podspec import mapping
 from policycheck.systems.kueue import CONFIG_GROUP, GROUP, KINDS
-from policycheck.systems.kueue.checks.common import Found, Params, documents, near, plural
+from policycheck.systems.kueue.checks.common import Found, Params, documents, near
 from policycheck.systems.kueue.model import Configuration
 from policycheck.systems.kueue.validate.names import subdomain
+from policycheck.wording import plural
 
 _OWN_KINDS = frozenset(kind for group, kind in KINDS if group == GROUP)
 _DEPRECATED = ("v1beta1",)

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from policycheck.lint.hit import Hit, Related
 from policycheck.model.cluster import Cluster
 from policycheck.model.origin import DocumentId, Path
-from policycheck.systems.kueue.checks.common import Found, Params, documents, join, plural, texts
+from policycheck.systems.kueue.checks.common import Found, Params, documents, texts
 from policycheck.systems.kueue.model import ClusterQueue
+from policycheck.wording import join, plural
 
 _AT: Path = ("metadata", "annotations")
 

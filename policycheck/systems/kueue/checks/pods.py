@@ -21,18 +21,10 @@ from policycheck.systems.kueue.checks.ask import (
     place_in,
     spec_place,
 )
-from policycheck.systems.kueue.checks.common import (
-    Found,
-    Params,
-    ceilings,
-    core,
-    join,
-    plural,
-    quota_place,
-    state,
-)
+from policycheck.systems.kueue.checks.common import Found, Params, ceilings, core, quota_place, state
 from policycheck.systems.kueue.jobs import PRIORITY_LABEL, QUEUE_LABEL
 from policycheck.systems.kueue.state import FlavorResource
+from policycheck.wording import join, plural
 
 _ROLES = 18  # that Kueue tells apart in a pod group
 

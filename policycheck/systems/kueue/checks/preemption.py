@@ -16,8 +16,6 @@ from policycheck.systems.kueue.checks.common import (
     ceilings,
     configuration,
     documents,
-    join,
-    plural,
     quota_place,
     state,
     undecided,
@@ -33,6 +31,7 @@ from policycheck.systems.kueue.model import (
 from policycheck.systems.kueue.state import FlavorResource, KueueState, Tree
 from policycheck.systems.kueue.sums import Ceilings
 from policycheck.systems.kueue.target import Target, strategy
+from policycheck.wording import join, plural
 
 if TYPE_CHECKING:
     from policycheck.simulate.rights import Taking

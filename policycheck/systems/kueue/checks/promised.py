@@ -22,7 +22,6 @@ from policycheck.systems.kueue.checks.common import (
     Params,
     derived,
     ground,
-    join,
     quota_place,
     related,
     settled,
@@ -33,6 +32,7 @@ from policycheck.systems.kueue.checks.holding import Entry, Gang
 from policycheck.systems.kueue.checks.unplaceable import is_told
 from policycheck.systems.kueue.model import Quota, Topology
 from policycheck.systems.kueue.sums import Promise
+from policycheck.wording import join
 
 if TYPE_CHECKING:
     from policycheck.simulate.hold import Answer

@@ -22,7 +22,6 @@ from policycheck.systems.kueue.checks.common import (
     core,
     documents,
     flavor_places,
-    join,
     misspelt,
     near,
     settled,
@@ -31,6 +30,7 @@ from policycheck.systems.kueue.checks.common import (
 from policycheck.systems.kueue.checks.lowered import only_queue
 from policycheck.systems.kueue.jobs import PRIORITY_LABEL, QUEUE_LABEL, is_exempt
 from policycheck.systems.kueue.model import ClusterQueue, LocalQueue, ResourceFlavor
+from policycheck.wording import join
 
 _CHECKS: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
 _SCHEDULING = "scheduling.k8s.io"

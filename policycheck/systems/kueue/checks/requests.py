@@ -31,11 +31,11 @@ from policycheck.systems.kueue.checks.common import (
     ceilings,
     documents,
     ground,
-    join,
     quota_place,
     state,
 )
 from policycheck.systems.kueue.model import ClusterQueue, ResourceFlavor, ResourceGroup
+from policycheck.wording import join
 
 
 def exceeds_limits(cluster: Cluster, params: Params) -> Found:  # noqa: ARG001

@@ -12,7 +12,6 @@ from policycheck.systems.kueue.checks.common import (
     Params,
     ceilings,
     documents,
-    join,
     misspelt,
     quota_place,
     quota_places,
@@ -23,6 +22,7 @@ from policycheck.systems.kueue.checks.common import (
 from policycheck.systems.kueue.checks.hardware import COMPANIONS
 from policycheck.systems.kueue.model import ClusterQueue, ResourceGroup
 from policycheck.systems.kueue.state import FlavorResource, Holder, Tree
+from policycheck.wording import join
 
 _COHORT: Path = ("spec", "cohortName")
 

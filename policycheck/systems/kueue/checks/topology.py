@@ -9,18 +9,10 @@ from policycheck.model import capacity
 from policycheck.model.cluster import Cluster
 from policycheck.model.inventory import Node
 from policycheck.model.origin import DocumentId
-from policycheck.systems.kueue.checks.common import (
-    Found,
-    Params,
-    documents,
-    join,
-    meant,
-    shelf,
-    state,
-    whence,
-)
+from policycheck.systems.kueue.checks.common import Found, Params, documents, meant, shelf, state, whence
 from policycheck.systems.kueue.link import elastic_flavors
 from policycheck.systems.kueue.model import ResourceFlavor, Topology
+from policycheck.wording import join
 
 HOSTNAME = "kubernetes.io/hostname"
 

@@ -11,10 +11,11 @@ from policycheck.model.amount import UNLIMITED
 from policycheck.model.cluster import Cluster
 from policycheck.systems.kueue.checks import holding
 from policycheck.systems.kueue.checks.ask import Ask, count_place, request_place
-from policycheck.systems.kueue.checks.common import Found, Params, ceilings, derived, ground, join
+from policycheck.systems.kueue.checks.common import Found, Params, ceilings, derived, ground
 from policycheck.systems.kueue.checks.domains import key_of, too_small
 from policycheck.systems.kueue.checks.holding import Gang
 from policycheck.systems.kueue.checks.requests import nodes_for
+from policycheck.wording import join
 
 if TYPE_CHECKING:
     from policycheck.simulate.hold import Answer

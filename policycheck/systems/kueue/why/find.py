@@ -11,6 +11,7 @@ from policycheck.systems.core.link import CoreState
 from policycheck.systems.kueue import assembly, jobs
 from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.state import KueueState
+from policycheck.wording import some
 
 
 class UnknownWorkloadError(ValueError):
@@ -91,9 +92,8 @@ def _nothing(asked: str, everything: list[Named]) -> str:
     if close:
         return f"no workload {asked!r} in sight; did you mean {' or '.join(close)}?"
     everything = sorted(everything, key=lambda named: named.queued is None)  # those in a queue first
-    some = ", ".join(named.id for named in everything[:6])
-    more = f" and {len(everything) - 6} more" if len(everything) > 6 else ""
-    return f"no workload {asked!r} in sight; there are {some}{more}"
+    there = some([named.id for named in everything], 6)
+    return f"no workload {asked!r} in sight; there are {there}"
 
 
 def unmanaged(job: Workload, state: KueueState, core: CoreState) -> tuple[bool, str]:

@@ -11,6 +11,7 @@ from policycheck.systems.kueue.quota import INFINITE, Tree
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.scheduler.state import Item, Queue
 from policycheck.systems.kueue.why.trial import Trial
+from policycheck.wording import some
 
 _FEW = 5
 
@@ -76,9 +77,8 @@ def before(trial: Trial, item: Item) -> tuple[str, ...]:
     ahead = before_in_queue(trial, item)
     found = []
     if ahead:
-        names = [f"{o.id} (priority {o.priority}, {o.reason or 'not looked at'})" for o in ahead[:_FEW]]
-        more = f" and {len(ahead) - _FEW} more" if len(ahead) > _FEW else ""
-        found.append(f"waiting before it in {queue.name}: {', '.join(names)}{more}")
+        names = [f"{o.id} (priority {o.priority}, {o.reason or 'not looked at'})" for o in ahead]
+        found.append(f"waiting before it in {queue.name}: {some(names, _FEW)}")
     if queue.strict and ahead:
         found.append(f"{queue.name} is StrictFIFO: {ahead[0].id} holds up everyone behind it")
     return tuple(found)
