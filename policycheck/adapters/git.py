@@ -107,15 +107,21 @@ def _files(top: str, commit: str, word: str) -> State:
 
 
 class Blobs:
-    """Contents of objects, through one process for all of them; to be closed."""
+    """Contents of objects, through one process of git for all of them; to be closed.
+
+    A process that was forked since has one of its own: of two that write into one pipe, each would read what the
+    other asked for, and wait for what it was never sent.
+    """
 
     def __init__(self, top: str) -> None:
         self._top = top
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0  # the process that started it
 
     def read(self, identity: str, most: int = LIMITS.json_size) -> bytes:
         """An object's bytes, cut after one more than ``most``. Raises GitError."""
-        if self._process is None:
+        if self._process is None or self._owner != os.getpid():
+            self._owner = os.getpid()
             self._process = subprocess.Popen(  # noqa: S603 - git itself, its arguments never pass a shell
                 [*_COMMAND, "-C", self._top, "cat-file", "--batch"],
                 stdin=subprocess.PIPE,

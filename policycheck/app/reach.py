@@ -99,7 +99,10 @@ WITHOUT_WORK = frozenset(
         *(
             check
             for check, aspect in WHOLE.items()
-            if check.startswith("kueue.") and aspect in ("settings", "spaces")
+            if check.startswith("kueue.")
+            and aspect in ("settings", "spaces")
+            # Which priorities there are in a queue is what work has.
+            and check != "kueue.priorities_without_preemption"
         ),
         "kueue.cluster_queue_misspelt",
         "kueue.flavor_misspelt",

@@ -28,6 +28,7 @@ from policycheck.report.screen import Style, clean, hang, wrap
 from policycheck.report.simulation_words import listed, span
 from policycheck.simulate.comparison import Comparison, Holding, RightChange, TeamChange, VerdictChange
 from policycheck.simulate.contrast import HONOURED, HOURS, JOBS, P90, PREEMPTED, SECONDS, Figure
+from policycheck.wording import some
 
 SCHEMA_VERSION = 1
 MARKDOWN_LINES = 60

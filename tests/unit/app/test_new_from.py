@@ -291,3 +291,25 @@ def test_what_is_in_a_submodule_counts_as_it_is(commit, git, write, flavors, fol
     assert flavors(".", "--new-from", "HEAD") == ["new"]
     notes = lint(".", "--new-from", "HEAD").report["summary"]["notes"]
     assert any("submodules (sub) counts as it is now" in note for note in notes)
+
+
+def test_processes_that_share_the_rules_do_not_share_what_reads_the_revision(commit, folder):
+    from policycheck.adapters.git import Blobs, state
+    from policycheck.app.apart import done
+
+    commit({f"{n}.yaml": FLAVOR.format(f"f{n}") * (n + 1) for n in range(40)})
+    found = state("HEAD", str(folder))
+    blobs = Blobs(found.top)
+    assert blobs.read(found.blobs["0.yaml"]).decode() == FLAVOR.format("f0")
+    first = blobs._process.pid
+
+    def all_of_them():
+        texts = {name: blobs.read(identity).decode() for name, identity in sorted(found.blobs.items())}
+        return texts, blobs._process.pid, os.getpid()
+
+    told = done([all_of_them] * 4, 2)
+    blobs.close()
+    assert os.getpid() not in {process for *_, process in told}
+    assert first not in {reader for _, reader, _ in told}
+    for texts, *_ in told:
+        assert texts == {f"{n}.yaml": FLAVOR.format(f"f{n}") * (n + 1) for n in range(40)}

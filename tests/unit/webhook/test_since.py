@@ -2,6 +2,7 @@
 that changes of a cluster are judged by.
 """
 
+import functools
 import random
 
 import admission_worlds as worlds
@@ -13,8 +14,16 @@ from hypothesis import strategies as st
 from policycheck import app
 from policycheck.app import again
 from policycheck.app.kept import Kept
+from policycheck.app.reach import WITHOUT_WORK, is_work
+from policycheck.app.world import read
+from policycheck.lint import runner
+from policycheck.lint.cel import Runtime
 from policycheck.lint.settings import Settings
+from policycheck.model.cluster import Entry, link
+from policycheck.model.origin import DocumentId, Origin
+from policycheck.source.document import Span
 from policycheck.source.tree import Listing
+from policycheck.systems.registry import linkers
 
 NODES = [
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"team-{c}", "labels": {"team": c}}}
@@ -178,3 +187,32 @@ def test_most_runs_ask_about_a_part(runs):
     for seed in range(20):
         hold(runs, seed)
     assert runs.near > runs.far
+
+
+def found_by(rules, entries):
+    """What some rules say of a cluster of these objects."""
+    cluster = link("", entries, linkers())
+    job = runner.Job(
+        (cluster,), worlds.book(), app.systems(), lambda *_: Span(1, 1, 1, 1), targets={"": worlds.TARGETS}
+    )
+    made = runner.look(cluster, rules, job, functools.cache(Runtime))
+    hits = {
+        (hit.rule.check, cluster.entries[hit.hit.id].facts.key, hit.hit.path, repr(hit.hit.values))
+        for hit in made.hits
+    }
+    return hits | {(skip.rule, skip.why) for skip in made.skipped}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_rules_that_look_at_no_work_find_the_same_without_any(part):
+    rules = tuple(rule for rule in worlds.book().rules if rule.check in WITHOUT_WORK)
+    found = 0
+    for seed in range(part * 80, part * 80 + 80):
+        rng = random.Random(seed)
+        objects = [*background(rng), *(one for group in rng.sample(worlds.examples(), 10) for one in group)]
+        facts = {one.key: one for one in map(read, objects)}.values()
+        entries = [Entry(one, Origin(DocumentId("f", at), 1, str(at))) for at, one in enumerate(facts)]
+        whole = found_by(rules, entries)
+        assert found_by(rules, [entry for entry in entries if not is_work(entry.facts)]) == whole
+        found += len(whole)
+    assert found > 100
