@@ -63,11 +63,12 @@ class Kept:
         self._handle = -1
         self._folder = folder
         self._file = sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
-        self._stamp = stamp()
+        self._stamp = ""  # without one nothing counts, and nothing is kept
         self._index: dict[str, _Part] = {}
         self._used: dict[str, _Used] = {}  # by mark
         self._is_new = False
         with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            self._stamp = stamp()
             self._load()
 
     def find(self, text: Text) -> Read | None:
@@ -111,7 +112,7 @@ class Kept:
         """Writes what this run used, and what was there of files that it did not look at; nothing when nothing is
         new.
         """
-        if self._is_new:
+        if self._is_new and self._stamp:
             with suppress(OSError):
                 self._save()
             self._is_new = False
@@ -209,7 +210,7 @@ def _states(folder: str, *, inside: bool) -> Iterator[str]:
             if entry.name.endswith(".py"):
                 state = entry.stat()
                 yield f"{folder}/{entry.name} {state.st_size} {state.st_mtime_ns}\n"
-            elif inside and "." not in entry.name and not entry.name.startswith("_"):
+            elif inside and "." not in entry.name and not entry.name.startswith("_") and entry.is_dir():
                 yield from _states(entry.path, inside=True)
 
 

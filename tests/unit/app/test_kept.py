@@ -189,6 +189,19 @@ def test_other_code_reads_anew(keeper, one, monkeypatch):
     assert keeper().find(text()) is None
 
 
+def test_code_that_changes_as_it_is_looked_at_costs_time_alone(keeper, one, folder, monkeypatch):
+    def gone():
+        raise FileNotFoundError(2, "no such file", "module.py")
+
+    monkeypatch.setattr(module, "stamp", gone)
+    kept = keeper()
+    assert kept.find(text()) is None
+    kept.add(text(of="b"), read(text(of="b")))
+    before = one.read_bytes()
+    kept.save()
+    assert one.read_bytes() == before
+
+
 def test_the_stamp_follows_the_code_that_reads(monkeypatch):
     before = module.stamp()
     assert before == module.stamp()
