@@ -25,7 +25,7 @@ Part = Literal["again", "stays", "shared"]
 
 
 class Difference(NamedTuple):
-    """What differs between two states. An object that stands elsewhere in its file and is the same has moved."""
+    """What differs between two states. An object that stands elsewhere in its file, and is the same, has moved."""
 
     gone: Mapping[DocumentId, Entry]  # objects that changed or are not there any more, as they were
     come: Mapping[DocumentId, Entry]  # objects that changed or were not there
@@ -59,8 +59,8 @@ def _is_same(old: Entry, new: Entry) -> bool:
 
 
 def _once(entries: Mapping[DocumentId, Entry]) -> dict[tuple[object, ...], DocumentId]:
-    """Objects by what they are, where that tells them apart."""
-    marks = {i: (e.facts.key, e.origin.digest, e.origin.reported) for i, e in entries.items()}
+    """Objects by what they are, where that tells them apart. In another file, other settings may hold for them."""
+    marks = {i: (i.file, e.facts.key, e.origin.digest, e.origin.reported) for i, e in entries.items()}
     counted = Counter(marks.values())
     return {mark: i for i, mark in marks.items() if counted[mark] == 1}
 

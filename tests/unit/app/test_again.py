@@ -200,3 +200,14 @@ def test_what_can_not_be_told_apart_is_asked_anew(lint, near):
     after, ran = lint()
     assert (near, ran) == ([False], True)
     assert after == lint("--no-cache")[0]
+
+
+def test_in_another_file_other_settings_hold(lint, near):
+    Path(".policycheck.yaml").write_text("per-path:\n- {paths: ['*old/*'], severity: {ACME101: info}}\n")
+    Path("old").mkdir()
+    lint()
+    Path("q0.yaml").rename("old/q0.yaml")
+    after, _ = lint()
+    assert near == [True]
+    assert after == lint("--no-cache")[0]
+    assert '"severity": "info"' in after[1]
