@@ -131,8 +131,7 @@ class Course:
         line = self.keeper.hold(live.entry.queue, mine.amounts, mine.used, 1)
         if line is not None:
             for pair, amount in mine.own:
-                over = line.held[pair] - line.facts.nominal.get(pair, 0)
-                live.borrowed += max(0, min(amount, over))
+                live.borrowed += max(0, min(amount, -line.left[pair]))
 
     def _taken_by(self, grant: Grant) -> Taken:
         """What a grant takes, made once for all grants alike."""
@@ -153,6 +152,8 @@ class Course:
         return found
 
     def _take(self, amounts: tuple[tuple[Pair, int], ...]) -> Taken:
+        pairs = self.keeper.pairs
+        amounts = tuple((pairs.setdefault(pair, pair), amount) for pair, amount in amounts)
         own = tuple(one for one in amounts if one[0][1] == self.admitter.resource)
         flavors = {pair[1]: pair[0] for pair, _ in amounts}
         used = sum(amount for _, amount in own)

@@ -29,13 +29,15 @@ class Kind:
 
 
 class Line:
-    """One queue as it stands. ``held`` is used quota by pair, ``kinds`` who waits."""
+    """One queue as it stands. ``left`` is nominal quota that it does not use, by pair (below 0: it borrows);
+    ``kinds`` who waits.
+    """
 
     __slots__ = (
         "facts",
-        "held",
         "jobs",
         "kinds",
+        "left",
         "limit",
         "nominal",
         "order",
@@ -45,10 +47,10 @@ class Line:
         "waiting",
     )
 
-    def __init__(self, facts: QueueFacts, resource: str) -> None:
+    def __init__(self, facts: QueueFacts, resource: str, pairs: dict[Pair, Pair]) -> None:
         self.facts = facts
         self.nominal = sum(amount for pair, amount in facts.nominal.items() if pair[1] == resource)
-        self.held: dict[Pair, int] = {}
+        self.left = {pairs.setdefault(pair, pair): amount for pair, amount in facts.nominal.items()}
         self.kinds: dict[tuple[Wishes, int], Kind] = {}
         self.order: list[Kind] = []  # of kinds, the largest first
         self.used = self.waiting = self.jobs = self.running = 0
@@ -65,9 +67,9 @@ class Line:
 
     def hold(self, amounts: Amounts, used: int, sign: int) -> None:
         """A job takes quota (``sign`` 1) or gives it back (-1)."""
-        held = self.held
+        left = self.left
         for pair, amount in amounts:
-            held[pair] = held.get(pair, 0) + sign * amount
+            left[pair] = left.get(pair, 0) - sign * amount
         self.used += sign * used
         self.running += sign
 
@@ -77,7 +79,6 @@ class Line:
         """
         if not self.jobs or self.used >= self.nominal:
             return 0
-        nominal, held = self.facts.nominal, self.held
         left: dict[Pair, int] = {}
         total = 0
         for kind in self.order:
@@ -88,7 +89,7 @@ class Line:
                 most = jobs
                 for pair, amount in wish:
                     if pair not in left:
-                        left[pair] = nominal.get(pair, 0) - held.get(pair, 0)
+                        left[pair] = self.left.get(pair, 0)
                     if amount > 0:
                         most = min(most, max(0, left[pair]) // amount)
                 if most > 0:
@@ -117,7 +118,8 @@ class Keeper:
     """All queues, those that changed at this instant, and the supply."""
 
     def __init__(self, queues: Iterable[QueueFacts], resource: str) -> None:
-        self.lines = {facts.name: Line(facts, resource) for facts in queues}
+        self.pairs: dict[Pair, Pair] = {}  # one object each, which is found at once where it is a key
+        self.lines = {facts.name: Line(facts, resource, self.pairs) for facts in queues}
         self.supply: list[Supply] = []
         self.quota = sum(line.nominal for line in self.lines.values())  # of all queues, borrowing left out
         self.used = 0  # of the principal resource by all queues

@@ -8,8 +8,6 @@ back between two events is thrash: it is written down, and the clock goes on in 
 
 from __future__ import annotations
 
-from heapq import heappop
-
 from policycheck.garbage import no_collection
 from policycheck.simulate.agenda import (
     ABOUT_JOBS,
@@ -152,15 +150,15 @@ class _Engine:
 
     def _happen(self, now: int) -> None:
         """Everything that is due."""
-        admitter, course, heap = self.admitter, self.course, self.agenda.heap
+        admitter, course, agenda = self.admitter, self.course, self.agenda
         own = admitter.next_due()
         if own != NEVER and own <= now:
             course.turn(admitter.wake(now), now)
             course.changed = True
         done: list[str] = []
         stopped: list[Live] = []
-        while heap and heap[0][0] <= now:
-            _, what, number, ticket = heappop(heap)
+        while agenda.next <= now:
+            _, what, number, ticket = agenda.take()
             if what not in ABOUT_JOBS:
                 self._about_nodes(what, number, ticket, now)
                 continue

@@ -31,8 +31,10 @@ from policycheck.systems.kueue.drive.words import nowhere, sentence
 from policycheck.systems.kueue.drive.workload import NANOS, stamp, workload
 from policycheck.systems.kueue.opening import Opening
 from policycheck.systems.kueue.scheduler import life
+from policycheck.systems.kueue.scheduler.explain import plain
+from policycheck.systems.kueue.scheduler.kin import Kin
 from policycheck.systems.kueue.scheduler.session import Session
-from policycheck.systems.kueue.scheduler.state import Item
+from policycheck.systems.kueue.scheduler.state import Item, Queue
 
 _TURNS = {life.ADMITTED: STARTS, life.EVICTED: LEAVES, life.DEACTIVATED: GIVES_UP}
 
@@ -56,7 +58,7 @@ class KueueAdmitter:
         self.resource = resource or principal(objects)
         self.patience = patience(self._session)
         self._entries: dict[tuple[str, int, int | None], Entry] = {}  # by queue, shape and longest run
-        self._said: dict[int, tuple[Decision, str]] = {}  # by decision: what stood in the way then
+        self._said: dict[Kin, tuple[int, str]] = {}  # what stood in the way when one was looked at last
         self._taking: tuple[int, ...] = ()  # trees in which somebody was evicted last
         self._field = Field(self._session)
         self._batches = Batches(self._session, batch * NANOS) if batch > 0 else None
@@ -115,8 +117,9 @@ class KueueAdmitter:
 
     def _wake_for(self, ids: Sequence[str]) -> None:
         """Something has happened to these workloads."""
-        homes = self._session.homes
-        self._rest.wake([homes[name] for name in ids if name in homes])
+        session = self._session
+        homes = [session.home_of(name, session.items.get(name)) for name in ids]
+        self._rest.wake([home for home in homes if home >= 0])
 
     def _collect(self) -> None:
         if self._batches is not None:
@@ -156,7 +159,7 @@ class KueueAdmitter:
                 if decision.outcome == RESERVED:
                     given.add(session.queues[decision.queue].tree)
             yield from decisions
-        taking = {session.homes[victim.id] for victim in session.victims[going:]}
+        taking = {victim.home for victim in session.victims[going:]}
         if taking:
             self._taking = tuple(sorted(taking))
         self._rest.after_cycle(taking | given)
@@ -267,16 +270,18 @@ class KueueAdmitter:
             return reason, why
         implied = queue.moved.get(queue.alike(item))
         reason = item.reason or implied or "PendingEvaluation"
-        return reason, self._say(queue.last(queue.alike(item)))
+        return reason, self._say(queue, queue.last(queue.alike(item)))
 
-    def _say(self, decision: Decision | None) -> str:
+    def _say(self, queue: Queue, kin: Kin | None) -> str:
         """Worked out once for all that wait for the same reason."""
-        if decision is None:
+        if kin is None:
             return ""
-        said = self._said.get(id(decision))
-        if said is None or said[0] is not decision:
-            said = self._said[id(decision)] = decision, sentence(self._session, decision)
-        return said[1]
+        known = self._said.get(kin)
+        if known is None or known[0] != kin.turn:
+            explanation = plain(kin.message) if kin.last is None else kin.last.explain(kin.notes)
+            said = sentence(self._session, queue.name, explanation, kin.message)
+            known = self._said[kin] = kin.turn, said
+        return known[1]
 
     # -- times --------------------------------------------------------------------------------------
 

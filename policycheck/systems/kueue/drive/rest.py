@@ -25,6 +25,10 @@ class Rest:
         self._resting: dict[int, list[Queue]] = {}
         self._states: dict[int, set[object]] = {}  # after cycles that changed nothing, since the last event
 
+    def _groups(self) -> list[int]:
+        """The group of every tree."""
+        return [0] * len(self._session.group) if self._session.blocks else self._session.group
+
     def _group(self, tree: int) -> int:
         return 0 if self._session.blocks else self._session.group[tree]
 
@@ -40,12 +44,15 @@ class Rest:
 
     def before_cycle(self) -> None:
         """Who is looked at brings the rest of the group."""
-        if self._resting:
-            session = self._session
-            placing = [item.queue for item in session.second.values() if item.queue is not None]
-            looked = {self._group(queue.tree) for queue in (*session.busy.values(), *placing)}
-            for group in looked & self._resting.keys():
-                self._wake(group)
+        resting = self._resting
+        if not resting:
+            return
+        session = self._session
+        group_of = self._groups()
+        looked = {group_of[queue.tree] for queue in session.busy.values()}
+        looked |= {group_of[item.queue.tree] for item in session.second.values() if item.queue is not None}
+        for group in sorted(looked & resting.keys()):
+            self._wake(group)
 
     def after_cycle(self, trees: Iterable[int]) -> None:
         """A cycle is over, in which something was reserved or evicted in ``trees`` and nowhere else."""
@@ -54,7 +61,7 @@ class Rest:
         for group in changed:
             self._states.pop(group, None)
         groups: dict[int, list[Queue]] = {}
-        group_of = [0] * len(session.group) if session.blocks else session.group
+        group_of = self._groups()
         for queue in session.busy.values():
             group = group_of[queue.tree]
             if group not in changed and queue.waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policycheck.model.amount import show
-from policycheck.simulate.scheduler import Decision, Explanation, FlavorTried
+from policycheck.simulate.scheduler import Explanation, FlavorTried
 from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.scheduler.session import Session
 from policycheck.systems.kueue.why.reasons import nobody
@@ -30,15 +30,16 @@ def nowhere(session: Session, workload: KueueWorkload) -> tuple[str, str]:
     return "", ""
 
 
-def sentence(session: Session, decision: Decision) -> str:
-    """What stood in the way when it was looked at last: amounts, places, and why nobody made room."""
-    explanation = decision.explain()
+def sentence(session: Session, name: str, explanation: Explanation, message: str) -> str:
+    """What stood in the way in the queue ``name`` when it was looked at last: amounts, places, and why nobody
+    made room; else ``message``.
+    """
     parts = [_tried(one) for one in _last(explanation)]
     parts += [note for note in explanation.notes if note.startswith(_PLACE) or not any(parts)]
-    queue = session.queues.get(decision.queue)
+    queue = session.queues.get(name)
     parts.append(nobody(queue, explanation) if queue is not None else "")
     found = dict.fromkeys(part for part in parts if part)
-    return "; ".join(found) or decision.message
+    return "; ".join(found) or message
 
 
 def _last(explanation: Explanation) -> list[FlavorTried]:

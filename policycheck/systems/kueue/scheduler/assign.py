@@ -76,6 +76,9 @@ class SetResult(NamedTuple):
     groups: Sequence[tuple[frozenset[str], str]] = ()
 
 
+_NO_COLUMNS: frozenset[int] = frozenset()
+
+
 class Assignment:
     """The outcome for a workload. ``mode`` is NO_FIT, PREEMPT or FIT."""
 
@@ -104,7 +107,7 @@ class Assignment:
         self.height = 0
         self.mode = FIT
         self.reason = ""
-        self.columns: frozenset[int] = frozenset()  # contested: those in which preemption is needed
+        self.columns = _NO_COLUMNS  # contested: those in which preemption is needed
         self.scan: Scan | None = None
         self.pinned: dict[tuple[int, str], str] | None = None
         self.size = 1  # nodes of the tree: cell // size is a column

@@ -8,46 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler.victims import Contest
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.state import Queue
 
-Ranks = dict[int, list[tuple[int, int]]]  # by cell: (priority, what holders up to it use), ascending
+NOBODY, ANYBODY = -(1 << 62), 1 << 62  # as the highest priority that may be taken
 
 
-def ranks(queue: Queue) -> Ranks:
-    """What holders of ``queue`` use, by priority; worked out anew when they have changed."""
-    version, known = queue.ranks
-    if version == queue.version and known is not None:
-        return known
-    sums: dict[int, dict[int, int]] = {}
-    for holder in queue.holders.values():
-        for cell, amount in holder.amounts:
-            mine = sums.setdefault(cell, {})
-            mine[holder.priority] = mine.get(holder.priority, 0) + amount
-    found: Ranks = {}
-    for cell, by_priority in sums.items():
-        total, row = 0, []
-        for priority in sorted(by_priority):
-            total += by_priority[priority]
-            row.append((priority, total))
-        found[cell] = row
-    queue.ranks = (queue.version, found)
-    return found
-
-
-def _own(contest: Contest, cell: int) -> int:
-    """What the preemptor may take from its own queue at most."""
-    policy = contest.queue.config.preemption.within_cluster_queue
+def most(queue: Queue, priority: int) -> int:
+    """The highest priority of those that a workload of ``priority`` may take the place of in its own queue."""
+    policy = queue.config.preemption.within_cluster_queue
     if policy == "Never":
-        return 0
-    most = contest.item.priority - (policy == "LowerPriority")
+        return NOBODY
+    return ANYBODY if policy == "Any" else priority - (policy == "LowerPriority")
+
+
+def own(queue: Queue, most: int, cell: int) -> int:
+    """What holders of ``queue`` up to priority ``most`` use."""
     found = 0
-    for priority, total in ranks(contest.queue).get(cell, ()):
-        if policy != "Any" and priority > most:
-            break
-        found = total
+    for priority, row in queue.sums.items():
+        if priority <= most:
+            found += row.get(cell, 0)
     return found
 
 
@@ -56,10 +39,11 @@ def may_find(contest: Contest, *, classical: bool) -> bool:
     tree, node, size = contest.tree, contest.queue.node, contest.tree.size
     preemption = contest.queue.config.preemption
     others = preemption.reclaim_within_cohort != "Never" and size > 1
-    own = [_own(contest, cell) for cell, _ in contest.amounts]
+    up_to = most(contest.queue, contest.item.priority)
+    owned = [own(contest.queue, up_to, cell) for cell, _ in contest.amounts]
     if others and classical and preemption.borrow_within_cohort.policy == "Never":
-        others = not _only_own(contest, own)
-    for (cell, amount), mine in zip(contest.amounts, own, strict=True):
+        others = not _only_own(contest, owned)
+    for (cell, amount), mine in zip(contest.amounts, owned, strict=True):
         base = cell - node
         more = sum(tree.usage[base : base + size]) - tree.usage[cell] if others else 0
         if amount > tree.available(cell) + mine + more:
@@ -67,14 +51,19 @@ def may_find(contest: Contest, *, classical: bool) -> bool:
     return True
 
 
-def _only_own(contest: Contest, own: list[int]) -> bool:
+def flat(tree: Tree, node: int) -> bool:
+    """Whether a queue is in a cohort without cohorts."""
+    return tree.nodes[node].parent == 0 and tree.height[0] <= 1
+
+
+def _only_own(contest: Contest, owned: list[int]) -> bool:
     """Whether others' workloads are out of reach: in a cohort without cohorts, for a preemptor that may not
     take them while it borrows, and that would borrow even without those of its own queue.
     """
     tree, node = contest.tree, contest.queue.node
-    if tree.nodes[node].parent != 0 or tree.height[0] > 1:
+    if not flat(tree, node):
         return False
     return any(
         tree.usage[cell] - mine + amount > tree.nominal[cell]
-        for (cell, amount), mine in zip(contest.amounts, own, strict=True)
+        for (cell, amount), mine in zip(contest.amounts, owned, strict=True)
     )

@@ -20,7 +20,6 @@ from policycheck.simulate.scheduler import (
     Explanation,
     Grant,
 )
-from policycheck.systems.kueue.model import Admission, PodSetAssignment
 from policycheck.systems.kueue.scheduler.entry import (
     FAILED,
     GENERIC,
@@ -35,8 +34,9 @@ from policycheck.systems.kueue.scheduler.entry import (
     Refused,
 )
 from policycheck.systems.kueue.scheduler.explain import Asked, Evidence, capture, plain, survey
-from policycheck.systems.kueue.scheduler.glance import hopeless
-from policycheck.systems.kueue.scheduler.grant import Given, grant_of
+from policycheck.systems.kueue.scheduler.giving import give, requests
+from policycheck.systems.kueue.scheduler.glance import hopeless, is_plain
+from policycheck.systems.kueue.scheduler.grant import grant_of
 from policycheck.systems.kueue.scheduler.life import begin_checks, checks_pass
 from policycheck.systems.kueue.scheduler.limits import violation
 from policycheck.systems.kueue.scheduler.nominate import Nominator
@@ -48,6 +48,7 @@ from policycheck.systems.kueue.scheduler.victims import WHILE_BORROWING
 
 Heads = list[tuple[Item, Queue]]
 _NAME = attrgetter("name")
+_FAILED = ("Retry", "Rejected")  # states of admission checks
 
 
 class Cycle:
@@ -119,9 +120,7 @@ class Cycle:
             survey(session) if session.explaining and session.group[numbers[0]] == session.first else None
         )
         for number in numbers:
-            nominator = nominators[number] = Nominator(session.scene(number))
             evidence = capture(session, number, ground) if session.explaining else None
-            found = by_tree[number] = []
             for item, queue in heads[number]:
                 why = self._refusal(item, queue)
                 if why is not None:
@@ -134,17 +133,15 @@ class Cycle:
                     reasons = Asked.of(item, queue, evidence) if evidence is not None else None
                     looked.append(Passed(item, queue, reason, reasons))
                     continue
+                nominator = nominators.get(number)
+                if nominator is None:
+                    nominator = nominators[number] = Nominator(session.scene(number))
+                    by_tree[number] = []
                 entry = self._nominate(item, queue, nominator, evidence)
-                found.append(entry)
+                by_tree[number].append(entry)
                 looked.append(entry)
-        process = Process(session, nominators)
-        before = [(session.trees[n].usage, session.trees[n].usage.copy()) for n in numbers]
-        for entry in self._ordered(by_tree):
-            process.entry(entry)
-        for usage, was in before:  # what was only held back goes; what was reserved comes next
-            usage[: len(was)] = was
-            usage[len(was) :] = [0] * (len(usage) - len(was))
-        process.undo()
+        if by_tree:
+            self._process(numbers, nominators, by_tree)
         for head in looked:
             if isinstance(head, Entry):
                 self._finish(head)
@@ -158,19 +155,34 @@ class Cycle:
             self._decide(one.item, one.queue, WAITING, one.reason, one.message)
         return self._decisions
 
+    def _process(
+        self, numbers: list[int], nominators: dict[int, Nominator], by_tree: dict[int, list[Entry]]
+    ) -> None:
+        """Decide on all that was nominated; usage is left as it was."""
+        session = self._session
+        process = Process(session, nominators)
+        before = [(session.trees[n].usage, session.trees[n].usage.copy()) for n in numbers]
+        for entry in self._ordered(by_tree):
+            process.entry(entry)
+        for usage, was in before:  # what was only held back goes; what was reserved comes next
+            usage[: len(was)] = was
+            usage[len(was) :] = [0] * (len(usage) - len(was))
+        process.undo()
+
     def _refusal(self, item: Item, queue: Queue) -> Refused | None:
         """Why the head is not nominated, or None."""
         session = self._session
-        states = {c.state for c in item.workload.check_states}
-        if states & {"Retry", "Rejected"}:
+        if item.checked and any(check.state in _FAILED for check in item.workload.check_states):
             message = "The workload has failed admission checks"
             return Refused(item, queue, "PendingEvaluation", message, GENERIC)
-        if item.foreign if not item.reserved else not session.namespace_matches(queue, item):
+        if item.foreign if not item.reserved else not session.entrance.takes(queue, item):
             message = "Workload namespace doesn't match ClusterQueue selector"
             return Refused(item, queue, "Misconfigured", message, MISMATCH)
-        problem = violation(item.workload, session.world.limit_rules)
-        if problem:
-            return Refused(item, queue, "Misconfigured", problem, GENERIC)
+        if item.plain is None:
+            problem = violation(item.workload, session.world.limit_rules)
+            if problem:
+                return Refused(item, queue, "Misconfigured", problem, GENERIC)
+            item.plain = is_plain(item.workload)
         return None
 
     def _nominate(self, item: Item, queue: Queue, nominator: Nominator, evidence: Evidence | None) -> Entry:
@@ -255,26 +267,33 @@ class Cycle:
 
     def _pass_by(self, head: Passed) -> None:
         """It goes back as if it had been nominated in vain."""
-        item, queue, reason = head.item, head.queue, head.reason
+        item, queue, reason, reasons = head
+        session = self._session
         item.message, item.reason = "", reason
-        self._requeue(item, queue, NO_VICTIMS, reason)
-        explain = partial(plain, "") if head.reasons is None else partial(head.reasons.explain, ())
+        together = queue.is_settled(item) and not queue.strict and session.world.strategy.equivalence
+        if together and not session.backs_off(item):
+            queue.park_kin(item, reason)  # what it comes to for nearly all of them
+        else:
+            self._requeue(item, queue, NO_VICTIMS, reason)
+        explain = partial(plain, "") if reasons is None else reasons.explain
         decision = Decision(item.id, queue.name, WAITING, reason, "", None, False, (), explain)
         self._decisions.append(decision)
-        if head.reasons is not None:
-            self._remember(item, queue, decision)
+        if reasons is not None:
+            self._remember(item, queue, reasons, (), "")
 
-    def _remember(self, item: Item, queue: Queue, decision: Decision) -> None:
-        """The last decision about a class can be asked for its reasons."""
+    def _remember(
+        self, item: Item, queue: Queue, reasons: Asked | None, notes: tuple[str, ...], message: str
+    ) -> None:
+        """The reasons of the last decision about a class can be asked for."""
         bag = item.bag
         kin = queue.kin_of(item) if bag is None else bag.kin
         self._session.turns = kin.turn = self._session.turns + 1
-        kin.last = decision
+        kin.last, kin.notes, kin.message = reasons, notes, message
 
     def _reserve(self, entry: Entry) -> None:
         item, queue, session = entry.item, entry.queue, self._session
         _take_out(item, queue)
-        given = entry.assignment.given or self._give(entry)
+        given = give(entry, session.trees[queue.tree])
         admission = given.admission
         if queue.preemptor is item:
             queue.preemptor = None
@@ -296,16 +315,9 @@ class Cycle:
         begin_checks(item, queue, admission)
         item.admitted = checks_pass(item, queue, admission)
         if session.ledger is not None and queue.by_local:
-            session.ledger.charge(item.local, _requests(item))
+            session.ledger.charge(item.local, requests(item))
         session.busy[queue.name] = queue
         self._decide(item, queue, RESERVED, "", "", entry, given.grant)
-
-    def _give(self, entry: Entry) -> Given:
-        """What the assignment gives, made once for all that share it."""
-        admission = _admission(entry)
-        charges = self._session.charges(entry.queue, admission)
-        made = entry.assignment.given = Given(admission, charges, grant_of(admission))
-        return made
 
     def _evict(self, victim: Item, reason: str) -> None:
         if victim.evicted:
@@ -367,41 +379,19 @@ class Cycle:
                 victims = (*victims, Displaced(entry.migrates.id, queue.name, MIGRATION))
         if grant is None and item.admission is not None:
             grant = grant_of(item.admission)
+        reasons = None if entry is None else entry.reasons
+        notes = tuple(entry.notes) if entry is not None else ()
         explain: Callable[[], Explanation] = partial(plain, message)
-        if entry is not None and entry.reasons is not None:
-            explain = partial(entry.reasons.explain, tuple(entry.notes))
+        if reasons is not None:
+            explain = partial(reasons.explain, notes)
         decision = Decision(
             item.id, queue.name, outcome, reason, message, grant, item.admitted, victims, explain
         )
         self._decisions.append(decision)
         if outcome != RESERVED and self._session.explaining:
-            self._remember(item, queue, decision)
+            self._remember(item, queue, reasons, notes, message)
 
 
 def _take_out(item: Item, queue: Queue) -> None:
     if item.bag is not None:
         queue.fly(item)
-
-
-def _requests(item: Item) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for one in item.shape.sets:
-        for resource, amount in one.total(one.pods).items():
-            total[resource] = total.get(resource, 0) + amount
-    return total
-
-
-def _admission(entry: Entry) -> Admission:
-    shape = entry.item.shape
-    sets = [
-        PodSetAssignment(
-            shape.sets[r.member].name,
-            r.pods,
-            {resource: c.flavor for resource, c in r.flavors.items()},
-            {resource: c.amount for resource, c in r.flavors.items()},
-            entry.assignment.topology.get(r.member),
-            entry.assignment.delayed.get(r.member, ""),
-        )
-        for r in entry.assignment.sets
-    ]
-    return Admission(entry.queue.name, tuple(sets))

@@ -51,8 +51,7 @@ class Evidence(NamedTuple):
 
     session: Session
     number: int
-    usage: tuple[int, ...]
-    holders: tuple[tuple[Held, ...], ...]  # by node
+    holders: tuple[tuple[Held, ...], ...]  # by node; usage is what they use
     ledger: Ledger | None
     now: int
     ground: Ground | None
@@ -96,8 +95,7 @@ def capture(session: Session, number: int, ground: Ground | None) -> Evidence:
             return known[1]
     holders = tuple([() if queue is None else _frozen(queue) for queue in session.members[number]])
     ledger = session.ledger.copy() if session.ledger is not None else None
-    usage = tuple(session.trees[number].usage)
-    found = Evidence(session, number, usage, holders, ledger, session.now, ground)
+    found = Evidence(session, number, holders, ledger, session.now, ground)
     if alone:
         session.evidence[number] = stamp, found
     return found
@@ -122,7 +120,7 @@ class Asked(NamedTuple):
             item, queue.name, item.priority, item.time, item.scan, item.workload, item.admission, evidence
         )
 
-    def explain(self, notes: tuple[str, ...]) -> Explanation:
+    def explain(self, notes: tuple[str, ...] = ()) -> Explanation:
         """The reasons of what was decided about it."""
         scene, queues = _put_back(self.evidence)
         queue = queues[self.queue]
@@ -172,8 +170,8 @@ def _tried(attempt: Attempt, names: list[str]) -> FlavorTried:
 def _put_back(evidence: Evidence) -> tuple[Scene, dict[str, Queue]]:
     """The tree as it was, with copies of everything that has changed since or might be changed."""
     session = evidence.session
-    tree = with_usage(session.trees[evidence.number], list(evidence.usage))
-    tree.usage.extend([0] * (len(tree.up) - len(tree.usage)))
+    now = session.trees[evidence.number]
+    tree = with_usage(now, [0] * len(now.up))
     members: list[Queue | None] = []
     queues: dict[str, Queue] = {}
     for queue, held in zip(session.members[evidence.number], evidence.holders, strict=True):
@@ -186,6 +184,8 @@ def _put_back(evidence: Evidence) -> tuple[Scene, dict[str, Queue]]:
             one.reserved, one.reserved_at, one.evicted = True, since, evicted
             one.amounts, one.columns, one.placed, one.queue = amounts, columns, placed, other
             other.holders[one.id] = one
+            other.count(one, 1)
+            tree.add_all(amounts)
         members.append(other)
         queues[queue.name] = other
     world = session.world

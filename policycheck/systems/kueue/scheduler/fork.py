@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING
 
 from policycheck.simulate.scheduler import Grant, Waiting
@@ -81,12 +82,14 @@ def _copy_queue(queue: Queue, items: dict[str, Item]) -> Queue:
     for name in Queue.__slots__:
         setattr(other, name, getattr(queue, name))
     other.frozen = (-1, ())
+    other.sums = {priority: dict(row) for priority, row in queue.sums.items()}
     other.holders = {name: items[name] for name in queue.holders}
     other.moved = dict(queue.moved)
     other.scanning = {name: items[name] for name in queue.scanning if name in items}
     other.preemptor = items.get(queue.preemptor.id) if queue.preemptor is not None else None
     other.kin = {key: kin.copied(items) for key, kin in queue.kin.items()}
-    other.order = [(*entry[:5], other.kin[entry[5].key]) for entry in queue.order]
+    other.order = [(-kin.priority, kin.told, kin) for kin in other.kin.values() if kin.told is not None]
+    heapq.heapify(other.order)
     other.unsigned = {other.kin[kin.key] for kin in queue.unsigned}
     other.lying = {key: other.kin[key] for key in queue.lying}
     return other

@@ -12,9 +12,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policycheck.simulate.scheduler import Decision
+    from policycheck.systems.kueue.scheduler.assign import Assignment
+    from policycheck.systems.kueue.scheduler.explain import Asked
+    from policycheck.systems.kueue.scheduler.plan import Plan
     from policycheck.systems.kueue.scheduler.state import Item
 
+# By flavor that it may have: (cell, amount, first cell of the column, whether it is more than there could be).
+Ways = tuple[tuple[tuple[int, int, int, bool], ...], ...]
 Entry = tuple[int, str, str, int, "Item"]  # time, uid, id, ticket, workload
 Key = tuple[int, int, str, bool]  # shape number, priority, LocalQueue or "", foreign
 
@@ -49,6 +53,8 @@ class Bag:
     def head(self) -> Entry | None:
         """The first entry that is not stale."""
         heap = self.heap
+        if len(heap) == self.size:  # none is stale: no need to ask the workload
+            return heap[0] if heap else None
         while heap:
             entry = heap[0]
             if entry[3] == entry[4].ticket:
@@ -62,9 +68,14 @@ class Bag:
 
     def pour(self, other: Bag) -> None:
         """Everything of ``other`` comes here."""
-        for entry in other.entries():
-            entry[4].bag = self
-            heapq.heappush(self.heap, entry)
+        if not other.heap:
+            return
+        heap = self.heap
+        for entry in other.heap:
+            item = entry[4]
+            if entry[3] == item.ticket:
+                item.bag = self
+                heapq.heappush(heap, entry)
         self.size += other.size
         self.mark ^= other.mark
         other.heap, other.size, other.mark = [], 0, 0
@@ -79,36 +90,54 @@ class Kin:
 
     __slots__ = (
         "active",
+        "confined",
+        "fit",
         "foreign",
         "held",
         "key",
         "last",
         "local",
+        "message",
+        "most",
+        "notes",
         "parked",
+        "plan",
         "priority",
+        "seed",
         "sign",
         "told",
         "turn",
+        "ways",
     )
 
     def __init__(self, key: Key) -> None:
         self.key = key
+        self.seed = hash(key)
         _, self.priority, self.local, self.foreign = key
         self.active = Bag(self, active=True)
         self.parked = Bag(self, active=False)
         self.held = Bag(self, active=False)
         self.told: Entry | None = None  # the head that its queue knows
         self.sign = 0  # what it adds to its queue's signature
-        self.last: Decision | None = None  # by which one of it went on waiting
+        self.last: Asked | None = None  # who of it was looked at last, and went on waiting
+        self.notes: tuple[str, ...] = ()  # on the decision about that one
+        self.message = ""  # that it came with
+        self.ways: Ways | None = None  # what a look at sums has to compare; None: nobody has looked
+        self.most = 0  # with it: up to which priority it may take the place of those in its own queue
+        self.confined = False  # and whether it may take nobody's in others while it borrows
+        self.plan: Plan | None = (
+            None  # of those without a choice of flavors, which fit in the same way each time
+        )
+        self.fit: tuple[tuple[int, ...], Assignment] | None = None  # how they did last, by heights of amounts
         self.turn = 0  # when that was, as a number that grows
 
     def signed(self) -> int:
         """What it adds to its queue's signature as it is now."""
         active, parked = self.active.mark, self.parked.mark ^ self.held.mark
-        return hash((self.key, active, parked)) if active or parked else 0
+        return hash((self.seed, active, parked)) if active or parked else 0
 
     def __lt__(self, other: Kin) -> bool:
-        """Only ever asked for a head that was told twice: then they are the same."""
+        """Only ever asked about a head that was told twice, by which they are the same."""
         return False
 
     def bags(self) -> tuple[Bag, Bag, Bag]:

@@ -71,6 +71,7 @@ def begin_checks(item: Item, queue: Queue, admission: Admission) -> None:
     new = tuple(CheckState(n, PENDING) for n in required(queue, admission) if n not in known)
     if new:
         item.workload = item.workload._replace(check_states=item.workload.check_states + new)
+        item.checked = True
 
 
 def reset_checks(item: Item) -> None:
@@ -78,6 +79,15 @@ def reset_checks(item: Item) -> None:
     if item.workload.check_states:
         states = tuple(CheckState(c.name, PENDING) for c in item.workload.check_states)
         item.workload = item.workload._replace(check_states=states)
+
+
+def begin_again(item: Item) -> None:
+    """An evicted workload has stopped, and waits again."""
+    item.evicted = False
+    item.reason = "PendingEvaluation"
+    reset_checks(item)
+    if item.workload.unhealthy_nodes:
+        item.workload = item.workload._replace(unhealthy_nodes=())
 
 
 def check(
@@ -100,6 +110,7 @@ def check(
         return evict(session, item, ADMISSION_CHECK, now, queued=now)
     others = tuple(c for c in item.workload.check_states if c.name != state.name)
     item.workload = item.workload._replace(check_states=(*others, state))
+    item.checked = True
     if item.admitted:
         return []
     if needs_second_pass(item):

@@ -82,13 +82,20 @@ class Nominator:
         if plan is None:
             return self._long(item, queue, scan, pinned, placer)
         reach = self._reach(plan)
-        known = queue.fitting.get((item.shape.number, reach)) if reach is not None else None
-        if known is not None:
-            return Nomination(known, [])
-        found = self._long(item, queue, scan, pinned, placer)
-        if reach is not None and found.assignment.mode == FIT:
-            queue.fitting[item.shape.number, reach] = found.assignment
-        return found
+        if reach is None:
+            return self._long(item, queue, scan, pinned, placer)
+        kin = queue.kin_of(item) if item.bag is None else item.bag.kin
+        if kin.fit is not None and kin.fit[0] == reach:
+            return Nomination(kin.fit[1], [])
+        known = queue.fitting.get((item.shape.number, reach))
+        if known is None:
+            found = self._long(item, queue, scan, pinned, placer)
+            known = found.assignment
+            if known.mode != FIT:
+                return found
+            queue.fitting[item.shape.number, reach] = known
+        kin.fit = reach, known
+        return Nomination(known, [])
 
     def _plain(self, item: Item, queue: Queue) -> Plan | None:
         """The plan of a workload without a choice of flavors, when nobody wants to know what was tried: where
@@ -97,8 +104,10 @@ class Nominator:
         shape = item.shape
         if item.reserved or shape.allowed is not None or not queue.rules.heeds or self._attempts is not None:
             return None
-        plan = self._scene.plan(queue, shape, shape.pods)
-        return plan if plan.plain else None
+        kin = queue.kin_of(item) if item.bag is None else item.bag.kin
+        if kin.plan is None:
+            kin.plan = self._scene.plan(queue, shape, shape.pods)
+        return kin.plan if kin.plan.plain else None
 
     def _reach(self, plan: Plan) -> tuple[int, ...] | None:
         """How high each amount borrows; None when not all of them fit."""

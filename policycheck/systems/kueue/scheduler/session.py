@@ -12,6 +12,8 @@ from policycheck.simulate.scheduler import Decision, Grant, Waiting
 from policycheck.systems.kueue.model import Admission, CheckState, KueueWorkload
 from policycheck.systems.kueue.quota import Tree
 from policycheck.systems.kueue.scheduler import fork, life, outage
+from policycheck.systems.kueue.scheduler.entrance import Entrance
+from policycheck.systems.kueue.scheduler.giving import charges
 from policycheck.systems.kueue.scheduler.intake import charged, make, plan
 from policycheck.systems.kueue.scheduler.land import TAKES_NOTHING, Land
 from policycheck.systems.kueue.scheduler.life import Due, Turn, waits
@@ -19,15 +21,13 @@ from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.moment import moment
 from policycheck.systems.kueue.scheduler.plan import Plan
 from policycheck.systems.kueue.scheduler.shape import Shape
-from policycheck.systems.kueue.scheduler.state import AWAY, Charges, Item, Queue
+from policycheck.systems.kueue.scheduler.state import AWAY, NO_COLUMNS, Charges, Item, Queue
 from policycheck.systems.kueue.scheduler.topology import claims_of, needs_second_pass
 from policycheck.systems.kueue.scheduler.world import World
 
 if TYPE_CHECKING:
     from policycheck.systems.kueue.scheduler.explain import Evidence
     from policycheck.systems.kueue.scheduler.nominate import Scene
-
-_NONE: frozenset[int] = frozenset()
 
 
 class Session:
@@ -36,16 +36,9 @@ class Session:
     Between cycles an event engine may say what happened; times are nanoseconds since the zero time
     (moment.py), ids "namespace/name", and what came of it for workloads is returned as Turns (life.py):
 
-        check(id, name, state, now, retry_after=0, updates=())  an admission check is Ready|Retry|Rejected
-        pending_checks(id)                            those that a workload with quota still has to pass
-        ready(id, now), not_ready(id, now)            all pods run; PodsReadyTimeout, with its back-off
-        evict(id, reason, now)                        stops for any other reason, and queues again
-        deactivate(id, cause, now), activate(id, now) spec.active; causes are MaximumExecutionTimeExceeded, ...
-        stop(queue, policy, now)                      a ClusterQueue's stopPolicy
-        node_down(name, now, gone=True), node_up(name, now), node_tainted(name, taints, now),
-        nodes_added(nodes, now)
-        sample(now)                                   admission fair sharing looks at usage
-        wake(now), next_due()                         back-offs end, nodes are not Ready for too long
+        check, pending_checks (admission checks of a workload with quota)
+        ready, not_ready, evict, deactivate, activate, stop, sample, wake, next_due
+        node_down, node_up, node_tainted, nodes_added
 
     Those that are evicted keep their quota until ``settle``, as victims of a cycle do. ``nominations``
     counts nominations made so far, ``blocked`` tells that blockAdmission holds everything up. A run that
@@ -69,12 +62,11 @@ class Session:
         self.now = now
         self.land = land
         self.nodes = tuple(nodes)  # that the land was laid out with
-        self.number = 0  # of the cycle
-        self.nominations = 0
+        self.number = self.nominations = 0  # cycles and nominations so far
         self.turns = 0  # decisions remembered
         self.explaining = True  # decisions can tell their reasons; a long run may do without
         self.items: dict[str, Item] = {}
-        self.homes: dict[str, int] = {}  # tree of every workload that ever was in a queue
+        self.homes: dict[str, int] = {}  # tree of every workload that was in a queue and is gone
         self.victims: list[Item] = []  # evicted by the last cycle, still holding quota
         self.members: list[list[Queue | None]] = [[None] * t.size for t in self.trees]
         self.busy: dict[str, Queue] = {}  # queues that may have a head
@@ -92,6 +84,7 @@ class Session:
         self.stalled = False  # a cycle waits for them
         config = waits(self)
         self.blocks = config is not None and config.block_admission
+        self.entrance = Entrance(world, self.queues)
         self.regroup()
 
     def regroup(self) -> None:
@@ -116,6 +109,7 @@ class Session:
             item.id = name
         old = self.items.get(item.id)
         if old is not None:
+            self.homes[item.id] = self.home_of(item.id, old)
             self._forget(old)
         self.items[item.id] = item
         if workload.has("QuotaReserved") and workload.admission is not None:
@@ -139,31 +133,20 @@ class Session:
         if self.land is not None and needs_second_pass(item):
             self.second[item.id] = item
 
-    def charges(self, queue: Queue, admission: Admission) -> Charges:
-        """What ``admission`` takes in ``queue``."""
-        tree = self.trees[queue.tree]
-        usage: dict[int, int] = {}
-        for given in admission.pod_sets:
-            for resource, flavor in given.flavors.items():
-                cell = tree.cell(queue.node, (flavor, resource))
-                usage[cell] = usage.get(cell, 0) + given.usage.get(resource, 0)
-        return tuple(usage.items()), frozenset([cell // tree.size for cell in usage])
-
     def hold(
-        self, item: Item, queue: Queue, admission: Admission, since: int, charges: Charges | None = None
+        self, item: Item, queue: Queue, admission: Admission, since: int, taken: Charges | None = None
     ) -> None:
-        """``item`` holds ``admission`` in ``queue`` from ``since`` on. ``charges`` are those of the admission,
-        where these are known.
-        """
-        item.amounts, item.columns = charges or self.charges(queue, admission)
+        """``item`` holds ``admission`` in ``queue`` from ``since`` on; ``taken`` is what that takes, if known."""
+        item.amounts, item.columns = taken or charges(self.trees[queue.tree], queue.node, admission)
         self.trees[queue.tree].add_all(item.amounts)
         item.queue, item.admission = queue, admission
         if self.land is not None:
             item.placed = self.land.taken(claims_of(self.land, item))
             self.land.add(item.placed)
-        self.homes[item.id] = queue.tree
+        item.home = queue.tree
         item.reserved, item.reserved_at, item.held = True, since, None
         queue.holders[item.id] = item
+        queue.count(item, 1)
         if self.blocks and not item.ready:
             self.unready.add(item.id)
         self.changed(queue)
@@ -171,6 +154,7 @@ class Session:
     def rehold(self, item: Item, queue: Queue, admission: Admission) -> None:
         """A workload that holds quota gets another admission; it has held it as long as before."""
         self.trees[queue.tree].remove_all(item.amounts)
+        queue.count(item, -1)
         if self.land is not None:
             self.land.remove(item.placed)
         self.second.pop(item.id, None)
@@ -187,11 +171,11 @@ class Session:
 
     def enqueue(self, item: Item) -> None:
         """Put ``item`` in its queue, or nowhere when it has none that takes it."""
-        item.queue = queue = self.queue_of(item.workload)
+        item.queue = queue = self.entrance.of(item)
         if queue is None:
             return
-        self.homes[item.id] = queue.tree
-        item.foreign = not self.namespace_matches(queue, item)
+        item.home = queue.tree
+        item.foreign = self.entrance.is_shut(item, queue)
         if self.backs_off(item):
             queue.park(item, held=True)
             life.shelve(self, item)
@@ -201,23 +185,9 @@ class Session:
             queue.push(item)
             self.busy[queue.name] = queue
 
-    def queue_of(self, workload: KueueWorkload) -> Queue | None:
-        """The queue that the workload goes to, or None."""
-        local = self.world.objects.local_queues.get((workload.namespace, workload.queue))
-        if local is None or not workload.active or local.stop_policy != "None" or workload.deleting:
-            return None
-        return self.queues.get(local.cluster_queue)
-
     def backs_off(self, item: Item) -> bool:
         """Whether the workload must not be looked at yet."""
         return item.shelved or item.wakes > self.now
-
-    def namespace_matches(self, queue: Queue, item: Item) -> bool:
-        """Whether the queue takes workloads of the item's namespace."""
-        selector = queue.config.namespace_selector
-        if selector is None:
-            return False
-        return selector.matches(self.world.namespaces.get(item.workload.namespace, {}))
 
     def _forget(self, item: Item) -> None:
         """Remove ``item`` from queues and holders; its quota is free."""
@@ -231,13 +201,18 @@ class Session:
                 item.placed = TAKES_NOTHING
                 self.second.pop(item.id, None)
             del queue.holders[item.id]
+            queue.count(item, -1)
             item.reserved = item.admitted = item.ready = False
             self.unready.discard(item.id)
-            item.admission, item.amounts, item.columns, item.held = None, (), _NONE, None
+            item.admission, item.amounts, item.columns, item.held = None, (), NO_COLUMNS, None
             queue.renew()
             self.changed(queue)
         elif item.place != AWAY:
             queue.take_out(item)
+
+    def home_of(self, name: str, item: Item | None) -> int:
+        """The tree of the last queue that a workload was in, gone or not; -1 for none."""
+        return item.home if item is not None and item.home >= 0 else self.homes.get(name, -1)
 
     def release(self, ids: Iterable[str], *, requeue: bool = False) -> None:
         """Workloads stop or are deleted; parked workloads of the trees whose quota is freed return."""
@@ -245,9 +220,10 @@ class Session:
         back: list[Item] = []
         for name in ids:
             # Parked workloads return whether or not quota was held: controllers do not look.
-            if name in self.homes:
-                freed.add(self.homes[name])
             item = self.items.get(name)
+            home = self.home_of(name, item)
+            if home >= 0:
+                freed.add(home)
             if item is None:
                 continue
             self._forget(item)
@@ -255,12 +231,9 @@ class Session:
                 back.append(item)
             else:
                 del self.items[name]
+                self.homes[name] = home
         for item in back:
-            item.evicted = False
-            item.reason = "PendingEvaluation"
-            life.reset_checks(item)
-            if item.workload.unhealthy_nodes:
-                item.workload = item.workload._replace(unhealthy_nodes=())
+            life.begin_again(item)
             self.enqueue(item)
         if self.returning is None:
             self.return_parked(freed)
@@ -304,8 +277,9 @@ class Session:
         """Whether any active queue has an active workload, and nothing holds the scheduler up."""
         if self.blocked:
             return False
-        if any(q.waiting and not q.inactive for q in self.busy.values()):
-            return True
+        for queue in self.busy.values():
+            if queue.waiting and not queue.inactive:
+                return True
         return any(self.tried.get(name) != self.stamp for name in self.second)
 
     def plan(self, queue: Queue, shape: Shape, pods: tuple[int, ...]) -> Plan:

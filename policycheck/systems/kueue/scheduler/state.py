@@ -20,14 +20,14 @@ from policycheck.systems.kueue.scheduler.plan import Plan, Rules, covering
 from policycheck.systems.kueue.scheduler.shape import Shape
 
 if TYPE_CHECKING:
-    from policycheck.simulate.scheduler import Decision
     from policycheck.systems.kueue.scheduler.assign import Assignment
-    from policycheck.systems.kueue.scheduler.bound import Ranks
     from policycheck.systems.kueue.scheduler.topology import Traits
 
 AWAY, ACTIVE, PARKED, IN_FLIGHT = range(4)  # where a waiting workload is
 
 _TURN = attrgetter("turn")
+
+NO_COLUMNS: frozenset[int] = frozenset()
 
 
 class Item:
@@ -38,17 +38,20 @@ class Item:
         "admitted",
         "amounts",
         "bag",
+        "checked",
         "columns",
         "created",
         "evicted",
         "foreign",
         "held",
+        "home",
         "id",
         "local",
         "mark",
         "message",
         "off",
         "placed",
+        "plain",
         "priority",
         "queue",
         "ready",
@@ -58,6 +61,7 @@ class Item:
         "reserved_at",
         "scan",
         "scan_generation",
+        "settled",
         "shape",
         "shelved",
         "ticket",
@@ -69,6 +73,7 @@ class Item:
 
     def __init__(self, workload: KueueWorkload, shape: Shape, local: str) -> None:
         self.workload = workload
+        self.checked = bool(workload.check_states)
         self.id = workload.id
         self.uid = workload.uid
         self.local = local  # its LocalQueue, "namespace/name"
@@ -77,18 +82,20 @@ class Item:
         self.priority = workload.priority
         self.time = 0  # by which it is queued
         self.queue: Queue | None = None
+        self.home = -1  # tree of the last queue that it was in
         self.foreign = False  # of a namespace that its queue does not take
         self.bag: Bag | None = None  # in which it waits
         self.off = AWAY  # when it waits in none
         self.ticket = 0
         self.mark = 0  # what it adds to its bag's
+        self.settled = False  # it was put there without a scan to go on with
         self.reserved = False
         self.admitted = False
         self.evicted = False
         self.reserved_at = 0
         self.admission: Admission | None = None
         self.amounts: Amounts = ()
-        self.columns: frozenset[int] = frozenset()
+        self.columns = NO_COLUMNS
         self.placed: Taken = TAKES_NOTHING  # what its pods take of nodes
         self.held: Held | None = None  # all that, as reasons keep it; None: made when it is asked for
         self.scan: tuple[dict[str, int], ...] | None = None  # flavor tried last, by podset and resource
@@ -98,7 +105,12 @@ class Item:
         self.ready = False  # all its pods run
         self.requeues = 0  # timeouts of readiness so far
         self.wakes = 0  # when it may be looked at again; 0: at once
+        self.plain: bool | None = None  # it needs no other look than its like; None: not looked at yet
         self.shelved = False  # its status says that it is not to be queued (Requeued is False)
+
+    def __lt__(self, other: Item) -> bool:
+        """Only ever asked of two that stand for one workload, the earlier of which is gone."""
+        return False
 
     @property
     def place(self) -> int:
@@ -126,6 +138,7 @@ class Queue:
     """A ClusterQueue: what waits in it, and who holds its quota."""
 
     __slots__ = (
+        "aliens",
         "by_local",
         "config",
         "covers",
@@ -142,11 +155,11 @@ class Queue:
         "order",
         "plans",
         "preemptor",
-        "ranks",
         "rules",
         "scanning",
         "signed",
         "strict",
+        "sums",
         "traits",
         "tree",
         "unsigned",
@@ -167,9 +180,11 @@ class Queue:
         self.traits: Traits | None = None  # when flavors of it have a topology
         self.covers = covering(config.groups)
         self.holders: dict[str, Item] = {}
+        self.sums: dict[int, dict[int, int]] = {}  # what they use, by priority and cell
         self.kin: dict[Key, Kin] = {}
+        self.aliens = False  # whether some of these are foreign
         self.lying: dict[Key, Kin] = {}  # kin of which some may return
-        self.order: list[tuple[int, int, str, str, int, Kin]] = []  # heads of kin, lazily
+        self.order: list[tuple[int, Entry, Kin]] = []  # heads of kin, lazily
         self.waiting = 0  # active workloads
         self.moved: dict[tuple[int, int], str] = {}  # classes parked as a whole, with the reason
         self.preemptor: Item | None = None  # waits for its victims; goes first unless StrictFIFO
@@ -179,7 +194,6 @@ class Queue:
         self.signed = 0  # the signature, but for what has changed in the unsigned
         self.unsigned: set[Kin] = set()
         self.version = 0  # of holders
-        self.ranks: tuple[int, Ranks | None] = (0, None)  # of what holders use, of that version
         self.frozen: tuple[int, tuple[Held, ...]] = (-1, ())  # holders of that version, for reasons
 
     def bare(self) -> Queue:
@@ -189,10 +203,18 @@ class Queue:
         other.traits = self.traits
         return other
 
-    def last(self, alike: tuple[int, int]) -> Decision | None:
-        """The last decision by which a workload of such a shape and priority went on waiting."""
+    def count(self, item: Item, sign: int) -> None:
+        """A holder comes (``sign`` 1) or goes (-1)."""
+        row = self.sums.get(item.priority)
+        if row is None:
+            row = self.sums[item.priority] = {}
+        for cell, amount in item.amounts:
+            row[cell] = row.get(cell, 0) + sign * amount
+
+    def last(self, alike: tuple[int, int]) -> Kin | None:
+        """Of the kin of such a shape and priority the one that was looked at last; None when none was."""
         kin = max((kin for key, kin in self.kin.items() if key[:2] == alike), key=_TURN, default=None)
-        return None if kin is None else kin.last
+        return kin if kin is not None and kin.turn else None
 
     def key(self, item: Item) -> Key:
         """The class of ``item``."""
@@ -208,12 +230,14 @@ class Queue:
         found = self.kin.get(key)
         if found is None:
             found = self.kin[key] = Kin(key)
+            self.aliens = self.aliens or found.foreign
         return found
 
     def _put(self, item: Item, kin: Kin, bag: Bag) -> Entry:
         """Let ``item`` wait in ``bag``; hashes are compared within one run of the program only."""
         item.ticket += 1
-        if item.scan is None:
+        item.settled = item.scan is None
+        if item.settled:
             item.mark = hash(item.id)
         else:
             self.scanning[item.id] = item
@@ -246,7 +270,7 @@ class Queue:
         for item in scanning.values():
             if item.queue is self and item.bag is not None:
                 item.scan = None
-                old, item.mark = item.mark, hash(item.id)
+                old, item.mark, item.settled = item.mark, hash(item.id), True
                 item.bag.mark ^= old ^ item.mark
                 self.unsigned.add(item.bag.kin)
 
@@ -263,7 +287,7 @@ class Queue:
         head = kin.active.head()
         if head is not None and head is not kin.told:
             kin.told = head
-            heapq.heappush(self.order, (-kin.priority, *head[:4], kin))
+            heapq.heappush(self.order, (-kin.priority, head, kin))
 
     def park(self, item: Item, *, held: bool = False) -> None:
         """Put ``item`` among those that wait for a change; ``held``: it backs off meanwhile."""
@@ -274,13 +298,15 @@ class Queue:
 
     def is_settled(self, item: Item) -> bool:
         """Whether ``item`` waits here as it would if it were put back now."""
-        return item.bag is not None and item.scan is None and item.mark == hash(item.id)
+        return item.settled and item.scan is None and item.bag is not None
 
     def park_kin(self, item: Item, reason: str) -> None:
         """Park all active workloads alike ``item``; newcomers of the class are parked too."""
         alike = self.alike(item)
         self.moved[alike] = reason
-        if self.by_local:
+        if not self.by_local and not self.aliens and item.bag is not None:
+            some = [item.bag.kin]
+        elif self.by_local:
             some = [kin for key, kin in self.kin.items() if key[:2] == alike]
         else:
             some = [kin for foreign in (False, True) if (kin := self.kin.get((*alike, "", foreign)))]
@@ -310,18 +336,21 @@ class Queue:
     def return_all(self, stays: Callable[[Item], bool]) -> None:
         """Everything parked becomes active again, but what ``stays``: who backs off, or is foreign."""
         self.moved.clear()
+        if not self.lying:
+            return
         lying, self.lying = self.lying, {}
         for key, kin in lying.items():
-            for entry in list(kin.held.entries()):
-                if not stays(entry[4]):
-                    kin.held.remove(entry[4])
-                    self._put(entry[4], kin, kin.parked)
+            if kin.held.heap:
+                for entry in list(kin.held.entries()):
+                    if not stays(entry[4]):
+                        kin.held.remove(entry[4])
+                        self._put(entry[4], kin, kin.parked)
+                if kin.held.size:
+                    self.lying[key] = kin
             self.waiting += kin.exchange(to_active=True)
             self.unsigned.add(kin)
             if not self.by_local:
                 self._announce(kin)
-            if kin.held.size:
-                self.lying[key] = kin
 
     def head(self) -> Item | None:
         """Who is first for a cycle, when all of one LocalQueue are alike; it stays where it is."""
@@ -330,13 +359,11 @@ class Queue:
             return sticky
         order = self.order
         while order:
-            _, _, _, name, ticket, kin = order[0]
-            head = kin.active.head()
-            if head is not None and head[3] == ticket and head[2] == name:
-                return head[4]
+            _, told, kin = order[0]
+            if kin.active.head() is told:
+                return told[4]
             heapq.heappop(order)
-            told = kin.told
-            if told is not None and told[3] == ticket and told[2] == name:
+            if kin.told is told:
                 kin.told = None
                 self._announce(kin)
         return None
