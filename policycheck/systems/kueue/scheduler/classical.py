@@ -5,9 +5,11 @@ Sources: KEP-79 "Hierarchical cohorts", KEP-1337 "Preempt within cohort while bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from policycheck.systems.kueue.scheduler.bound import flat
+from policycheck.systems.kueue.scheduler.pool import Pool, Row
 from policycheck.systems.kueue.scheduler.state import Item, Queue
 from policycheck.systems.kueue.scheduler.victims import (
     IN_QUEUE,
@@ -34,6 +36,8 @@ class _Candidate(NamedTuple):
 
 def targets(contest: Contest, local_use: Use | None, trace: Trace | None = None) -> list[Target]:
     """The victims that make room for the contest's preemptor; [] when there are none."""
+    if contest.pool is not None and local_use is None and trace is None and _is_plain(contest):
+        return _pooled(contest, contest.pool)
     own = _own(contest)
     near, far = _others(contest)
     candidates = _ordered(contest, [far, near, own], local_use)
@@ -46,6 +50,58 @@ def targets(contest: Contest, local_use: Use | None, trace: Trace | None = None)
         if found:
             return found
     return []
+
+
+def _is_plain(contest: Contest) -> bool:
+    """Whether it may take quota from anybody in a cohort without cohorts, and needs no place on nodes."""
+    preemption = contest.queue.config.preemption
+    if preemption.reclaim_within_cohort != "Any" or contest.land is not None:
+        return False
+    return flat(contest.tree, contest.queue.node)
+
+
+def _pooled(contest: Contest, pool: Pool) -> list[Target]:
+    """The same with candidates that all heads of the cohort share."""
+    node = contest.queue.node
+    advantage = _absorb(contest, node, dict(contest.amounts))
+    rows = pool.rows(contest)
+    others = any(row[5] != node for row in rows)
+    own = [
+        c for _, _, c in sort([(not c.victim.evicted, c.victim, c) for c in _own(contest)], contest.now, None)
+    ]
+    if not others and not own:
+        return []
+    for borrowing in _attempts(contest, others=others, hierarchical=others and advantage):
+        found = _try(contest, _in_turn(contest, rows, own, advantage=advantage), borrowing=borrowing)
+        if found:
+            return found
+    return []
+
+
+def _in_turn(
+    contest: Contest, rows: list[Row], own: list[_Candidate], *, advantage: bool
+) -> Iterator[_Candidate]:
+    """Candidates of other queues and of its own, each kind in order: those being evicted of both come first."""
+    item, mine, members = contest.item, contest.queue.node, contest.members
+    borrow = contest.queue.config.preemption.borrow_within_cohort
+    threshold = borrow.max_priority_threshold
+    plain = advantage or borrow.policy == "Never"
+    evicted = [c for c in own if c.victim.evicted]
+    told = not evicted
+    for going, priority, _, _, name, node in rows:
+        if going and not told:
+            yield from evicted
+            told = True
+        queue = members[node]
+        if node == mine or queue is None:
+            continue
+        victim = queue.holders[name]
+        if plain:
+            yield _Candidate(victim, RECLAMATION, advantage, (node,))
+        else:
+            lower = priority < item.priority and (threshold is None or priority <= threshold)
+            yield _Candidate(victim, WHILE_BORROWING if lower else RECLAMATION, lower, (node,))
+    yield from own if not told else own[len(evicted) :]
 
 
 def _own(contest: Contest) -> list[_Candidate]:
@@ -113,20 +169,17 @@ def _over(contest: Contest, top: int, skip: int) -> Iterator[tuple[Queue, tuple[
 
 def _of(contest: Contest, other: Queue, below: tuple[int, ...], *, advantage: bool) -> list[_Candidate]:
     preemption = contest.queue.config.preemption
-    borrow = preemption.borrow_within_cohort
-    item, found = contest.item, []
-    for victim in holders(other, contest.columns):
-        if not allowed(preemption.reclaim_within_cohort, item, victim):
-            continue
-        if advantage:
-            found.append(_Candidate(victim, RECLAMATION, True, below))
-            continue
-        threshold = borrow.max_priority_threshold
+    policy, borrow = preemption.reclaim_within_cohort, preemption.borrow_within_cohort
+    item = contest.item
+    victims = holders(other, contest.columns)
+    if policy != "Any":
+        victims = [v for v in victims if allowed(policy, item, v)]
+    if advantage or borrow.policy == "Never":
+        return [_Candidate(victim, RECLAMATION, advantage, below) for victim in victims]
+    found, threshold = [], borrow.max_priority_threshold
+    for victim in victims:
         lower = victim.priority < item.priority and (threshold is None or victim.priority <= threshold)
-        if borrow.policy != "Never" and lower:
-            found.append(_Candidate(victim, WHILE_BORROWING, True, below))
-        else:
-            found.append(_Candidate(victim, RECLAMATION, False, below))
+        found.append(_Candidate(victim, WHILE_BORROWING if lower else RECLAMATION, lower, below))
     return found
 
 
@@ -148,10 +201,13 @@ def _valid(contest: Contest, candidate: _Candidate, *, borrowing: bool) -> bool:
     """Whether the candidate may be taken now; earlier victims may have brought it within quota."""
     if borrowing and not candidate.borrows:
         return False
-    return not any(contest.within_nominal(node) for node in candidate.below)
+    for node in candidate.below:  # noqa: SIM110 - asked a million times a run
+        if contest.within_nominal(node):
+            return False
+    return True
 
 
-def _try(contest: Contest, candidates: list[_Candidate], *, borrowing: bool) -> list[Target]:
+def _try(contest: Contest, candidates: Iterable[_Candidate], *, borrowing: bool) -> list[Target]:
     taken: list[Target] = []
     for candidate in candidates:
         if not _valid(contest, candidate, borrowing=borrowing):

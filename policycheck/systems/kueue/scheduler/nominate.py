@@ -25,6 +25,7 @@ from policycheck.systems.kueue.scheduler.bound import may_find
 from policycheck.systems.kueue.scheduler.land import Land
 from policycheck.systems.kueue.scheduler.local import Ledger
 from policycheck.systems.kueue.scheduler.plan import Plan
+from policycheck.systems.kueue.scheduler.pool import Pool
 from policycheck.systems.kueue.scheduler.reduce import search
 from policycheck.systems.kueue.scheduler.shape import Shape
 from policycheck.systems.kueue.scheduler.share import Shares
@@ -67,6 +68,8 @@ class Nominator:
         self._scene = scene
         self._attempts = attempts
         self._trace = trace
+        self._pool = Pool()
+        self._pools = False  # while nominations are made in the state that the cycle found
         # Of this workload: the victims that would make room for one amount alone, by (cell, amount).
         self._victims: dict[tuple[int, int], list[Target]] = {}
 
@@ -77,6 +80,7 @@ class Nominator:
 
         ``old`` is the slice of the same job that ``item`` replaces.
         """
+        self._pools = pinned is None
         placer = self._placer(item, queue, old)
         plan = self._plain(item, queue) if scan is None and pinned is None and placer is None else None
         if plan is None:
@@ -232,8 +236,8 @@ class Nominator:
 
     def contest(self, item: Item, queue: Queue, amounts: Amounts, columns: frozenset[int]) -> Contest:
         """What ``item`` needs of the scene."""
-        scene = self._scene
-        return Contest(item, queue, scene.tree, scene.members, amounts, columns, scene.now)
+        scene, pool = self._scene, self._pool if self._pools else None
+        return Contest(item, queue, scene.tree, scene.members, amounts, columns, scene.now, pool=pool)
 
     def targets(self, contest: Contest, trace: Trace | None = None) -> list[Target]:
         """The victims for ``contest``, or []."""

@@ -5,9 +5,9 @@ Sources: documentation "Preemption" of ClusterQueue and of cohorts; KEP-79, KEP-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cmp_to_key
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from policycheck.systems.kueue.quota import Amounts, Tree
 from policycheck.systems.kueue.scheduler.land import Land
@@ -21,6 +21,9 @@ FAIR = "InCohortFairSharing"
 Target = tuple[Item, str]  # victim, reason
 Use = Callable[[Item], float | None]  # what its LocalQueue has used, where that counts
 T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from policycheck.systems.kueue.scheduler.pool import Pool
 
 
 class Weighed(NamedTuple):
@@ -46,6 +49,7 @@ class Contest(NamedTuple):
     columns: frozenset[int]  # of it, what is contested
     now: int
     land: Land | None = None  # when victims free nodes as well
+    pool: Pool | None = None  # candidates that others look at in the same cycle
     place: Callable[[], bool] | None = None  # whether all pods find a place, when they need one
 
     def remove(self, victim: Item) -> None:
@@ -80,9 +84,13 @@ class Contest(NamedTuple):
         tree = self.tree
         if not borrowing:
             usage, nominal = tree.usage, tree.nominal
-            if any(usage[cell] + amount > nominal[cell] for cell, amount in self.amounts):
+            for cell, amount in self.amounts:
+                if usage[cell] + amount > nominal[cell]:
+                    return False
+        for cell, amount in self.amounts:
+            if amount > tree.free(cell):
                 return False
-        return tree.fits(self.amounts) and (self.place is None or self.place())
+        return self.place is None or self.place()
 
 
 def allowed(policy: str, item: Item, victim: Item) -> bool:
@@ -98,7 +106,7 @@ def allowed(policy: str, item: Item, victim: Item) -> bool:
     return False
 
 
-def holders(queue: Queue, columns: frozenset[int]) -> Iterable[Item]:
+def holders(queue: Queue, columns: frozenset[int]) -> list[Item]:
     """Workloads of ``queue`` that use one of ``columns``."""
     return [v for v in queue.holders.values() if not columns.isdisjoint(v.columns)]
 
@@ -118,7 +126,14 @@ def sort(candidates: list[tuple[Any, Item, T]], now: int, local_use: Use | None)
     goes first; only between LocalQueues of one ClusterQueue), then ``rank``.
     """
     if local_use is None:
-        return sorted(candidates, key=lambda c: (c[0], *rank(c[1], now)))
+        # Ranks at once, and not by a function for each: half of the time of most searches for victims.
+        rows = [
+            (c[0], v.priority, -(v.reserved_at if v.reserved else now), v.uid, v.id, n)
+            for n, c in enumerate(candidates)
+            for v in (c[1],)
+        ]
+        rows.sort()
+        return [candidates[row[5]] for row in rows]
     use = local_use
 
     def compare(a: tuple[Any, Item, T], b: tuple[Any, Item, T]) -> int:
