@@ -213,6 +213,7 @@ def measure(name: str) -> Row:
         "end": made.end / 1000,
         "cycles": made.cycles,
         "nominations": made.nominations / max(1, len(stays)),
+        "nominated": made.nominations,
         "evicted": sum(s.ended_by not in ("", "Finished") for s in stays),
         "finished": sum(life.state == "finished" for life in made.lives),
         "means": {klass: sum(some) / len(some) / 1000 for klass, some in sorted(waits.items())},
@@ -282,7 +283,11 @@ def growth() -> None:
 def _growth(kind: str) -> None:
     rows = [row for _, row in table([f"{kind}:{n}" for n in (1500, 15000, 150000)])]
     for less, more in itertools.pairwise(rows):
-        print(f"    10 times the work in {more['running'] / less['running']:.1f} times the time")
+        work, running, whole = (more[k] / less[k] for k in ("nominated", "running", "seconds"))
+        print(
+            f"    10 times the workloads, {work:.1f} times the nominations: {running:.1f} times the time"
+            f" to run, {whole:.1f} times for the whole process"
+        )
 
 
 def depth() -> None:

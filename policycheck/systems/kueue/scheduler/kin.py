@@ -125,11 +125,9 @@ class Kin:
         self.ways: Ways | None = None  # what a look at sums has to compare; None: nobody has looked
         self.most = 0  # with it: up to which priority it may take the place of those in its own queue
         self.confined = False  # and whether it may take nobody's in others while it borrows
-        self.plan: Plan | None = (
-            None  # of those without a choice of flavors, which fit in the same way each time
-        )
+        self.plan: Plan | None = None  # of those without a choice of flavors: they fit in one way
         self.fit: tuple[tuple[int, ...], Assignment] | None = None  # how they did last, by heights of amounts
-        self.turn = 0  # when that was, as a number that grows
+        self.turn = 0  # when its last was looked at, as a number that grows
 
     def signed(self) -> int:
         """What it adds to its queue's signature as it is now."""
