@@ -41,8 +41,17 @@ def test_shared_candidates_give_the_same_victims(monkeypatch, within, borrow):
     searched = nominate.classical.targets
     seen = []
 
+    def use(item):
+        return float(sum(map(ord, item.id)) % 7)
+
     def both(contest, local_use, trace=None):
         alone = searched(contest._replace(pool=None), local_use, trace)
+        # What LocalQueues have used, and why who was spared, is for the search by itself, and is not lost.
+        fair, told, told_alone = searched(contest, use), [], []
+        assert fair == searched(contest._replace(pool=None), use)
+        searched(contest, None, told)
+        searched(contest._replace(pool=None), None, told_alone)
+        assert told == told_alone
         shared = searched(contest, local_use, trace)
         seen.append((contest.pool is not None, [(v.id, why) for v, why in shared]))
         assert seen[-1][1] == [(v.id, why) for v, why in alone]
