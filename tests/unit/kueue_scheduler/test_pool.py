@@ -7,16 +7,16 @@ import pytest
 
 from policycheck.simulate.draw import stream
 from policycheck.simulate.events import Delays
-from policycheck.systems.kueue.model import BorrowWithinCohort
+from policycheck.systems.kueue.model import BorrowWithinCohort, LocalQueue
 from policycheck.systems.kueue.scheduler import nominate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "simulate"))
 
-from engine_world import job, play, queue
+from engine_world import job, opening, play, queue
 
 
 def crowd(within, borrow, seed):
-    """Two cohorts of queues that take from one another, in two flavors."""
+    """Two cohorts of queues that take from one another, in two flavors; two LocalQueues lead to each queue."""
     queues = []
     for n in range(8):
         one = queue(f"q{n}", 3, f"co{n // 4}", within=within, reclaim="Any", flavors={"f": 3, "g": (1, 1)})
@@ -27,8 +27,12 @@ def crowd(within, borrow, seed):
         draw = stream(seed, "pool", n)
         submit, length = 100 * n + draw.below(2_000), 2_000 + draw.below(9_000)
         name, gpus = f"q{draw.below(8)}", (1, 1, 2, 3)[draw.below(4)]
+        name += ("", "-b")[draw.below(2)]
         jobs.append(job(f"j{n:03d}", name, submit, length, gpus, priority=draw.below(4)))
-    return queues, jobs
+    start = opening(queues)
+    others = {("ns", f"{q.name}-b"): LocalQueue("ns", f"{q.name}-b", q.name) for q in queues}
+    objects = start.objects._replace(local_queues={**start.objects.local_queues, **others})
+    return queues, jobs, start._replace(objects=objects)
 
 
 @pytest.mark.parametrize("within", ["Never", "LowerPriority", "LowerOrNewerEqualPriority"])
@@ -59,7 +63,8 @@ def test_shared_candidates_give_the_same_victims(monkeypatch, within, borrow):
 
     monkeypatch.setattr(nominate.classical, "targets", both)
     for seed in range(3):
-        play(*crowd(within, borrow, seed), delays=Delays(grace=300 * seed))  # some are still being evicted
+        queues, jobs, start = crowd(within, borrow, seed)
+        play(queues, jobs, opened=start, delays=Delays(grace=300 * seed))  # some are still being evicted
     assert sum(pooled and len(victims) > 0 for pooled, victims in seen) > 20
     whys = {why for _, victims in seen for _, why in victims}
     assert "InCohortReclamation" in whys
