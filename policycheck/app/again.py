@@ -101,9 +101,8 @@ class Memory:
 
         rest: list[_Place] = []
         found: list[Looked] = []
-        alike = len({scope.name for scope in scopes}) < len(
-            scopes
-        )  # what is found can not be told apart then
+        # Of scopes of one name what is found can not be told apart.
+        alike = len({scope.name for scope in scopes}) < len(scopes)
         for part, scope, cluster in zip(self._parts, scopes, job.clusters, strict=True):
             place = _Place(part, cluster, self._key(part, scope, job))
             if alike or len(scope.entries) < FEW:

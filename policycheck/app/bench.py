@@ -185,8 +185,7 @@ class Bench:
             return []
         kinds = {key[:2]: {key: ids}}
         alone = Index({i: cluster.entries[i] for i in ids}, kinds)
-        one = Cluster(cluster.scope, alone, cluster.linkers, cluster.systems, cluster.inventory)
-        return runner.look(one, self.groups.texts, self._job, self._runtime).hits
+        return runner.look(cluster.seen(alone), self.groups.texts, self._job, self._runtime).hits
 
     def view(self, cluster: Cluster, on: focus.Scene, known: object) -> View:
         """The neutral view of a narrowed cluster that differs from another in workloads alone: what is not about

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from policycheck.model.cluster import GroupKind, Index
+from policycheck.model.cluster import Cluster, GroupKind, Index
 from policycheck.model.facts import Facts
 from policycheck.model.origin import DocumentId, ObjectKey
 from policycheck.model.workload import Workload
 from policycheck.systems.kueue import GROUP, focus
+from policycheck.systems.kueue.checks.common import inherit
 from policycheck.systems.kueue.model import ClusterQueue, Cohort, KueueWorkload, LocalQueue
 
 Aspect = Literal["names", "sums", "settings", "spaces", "marks", "versions"]
@@ -289,3 +290,11 @@ def in_sight(
         kinds[group_kind] = seen = focus.Focus(keys, sorted(some))
         ids.extend(i for held in seen.values() for i in held)
     return Index(focus.Focus(full.entries, ids), kinds)
+
+
+def focused(cluster: Cluster, index: Index, systems: Mapping[str, object], *, same_queues: bool) -> Cluster:
+    """The cluster with something in focus; what is worked out for it is had from the whole (``inherit``)."""
+    made = cluster.seen(index, systems)
+    made.__dict__["reading"] = cluster.reading  # of all that is in sight
+    inherit(made, cluster, same_queues=same_queues)
+    return made

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from policycheck.app.bench import Bench, Bound, Change, Rules, state_of
-from policycheck.app.reach import WHOLE, Aspect, aspect, in_sight, is_work
+from policycheck.app.reach import WHOLE, Aspect, aspect, focused, in_sight, is_work
 from policycheck.lint.evaluate import RawHit
 from policycheck.lint.subject import kind_of
 from policycheck.model.cluster import Cluster, Entry, replace
@@ -213,11 +213,7 @@ class Run:
             shown = focus.shown(narrowed) if wide else {}
             index = in_sight(cluster.index, scene, shown, self.bench.within)
             systems = {**cluster.systems, "kueue": narrowed} if narrow_state else cluster.systems
-            one = Cluster(
-                cluster.scope, index, cluster.linkers, systems, cluster.inventory, is_named=cluster.is_named
-            )
-            one.__dict__["reading"] = cluster.reading  # of all that is in sight
-            inherit(one, cluster, same_queues=self.is_work)
+            one = focused(cluster, index, systems, same_queues=self.is_work)
             self._made.append(one)
             if self.is_work and narrow_state:
                 one.__dict__["view"] = self.bench.view(one, scene, self.generation)

@@ -35,14 +35,14 @@ class Known(NamedTuple):
     """What rules found in one scope."""
 
     looked: Looked
-    idle: tuple[str, ...]  # rules that could not run there, or had nothing to look at
+    idle: frozenset[str]  # rules that could not run there, or had nothing to look at
 
 
 def known(job: Job, cluster: Cluster, looked: Looked) -> Known:
     """What to remember of a run over one cluster."""
     rules = choose(job.rulebook, job.settings).rules
     idle = (r.id for r in rules if reason_to_skip(r, runner.setting_of(r, cluster, job)) is not None)
-    return Known(looked, tuple(idle))
+    return Known(looked, frozenset(idle))
 
 
 def since(job: Job, cluster: Cluster, earlier: Known, change: Difference) -> Looked | None:
@@ -58,7 +58,7 @@ class _Asking:
         self.job = job
         self.on = on
         self.change = change
-        self.idle = frozenset(earlier.idle)
+        self.idle = earlier.idle
         self.pairs = tuple(change.pairs)
         self.with_work = any(_is_about_work(facts) for pair in self.pairs for facts in pair)
         self.drafts = _by_rule(earlier.looked.drafts)
@@ -134,14 +134,7 @@ class _Asking:
         """What reading noticed: looked at again in every file with another text."""
         full, files = self.on.cluster.index, self.change.files
         entries = {i: entry for i, entry in full.entries.items() if i.file in files}
-        fresh = Cluster(
-            self.on.cluster.scope,
-            Index(entries, {}),
-            self.on.cluster.linkers,
-            self.on.cluster.systems,
-            self.on.cluster.inventory,
-        )
-        runner.notice(fresh, rules, self.job, self.outcome)
+        runner.notice(self.on.cluster.seen(Index(entries, {})), rules, self.job, self.outcome)
         for rule in rules:
             self.stays.extend(d for d in self.drafts.get(rule.id, ()) if d.id.file not in files)
 

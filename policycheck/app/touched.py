@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from policycheck.app.bench import state_of
-from policycheck.app.reach import MANY, in_sight, is_work
+from policycheck.app.reach import MANY, focused, in_sight, is_work
 from policycheck.model.cluster import Cluster, Entry, GroupKind, Index, replace
 from policycheck.model.facts import Facts
 from policycheck.model.origin import DocumentId, ObjectKey
@@ -15,7 +15,6 @@ from policycheck.model.workload import Workload
 from policycheck.record import NamedTuple
 from policycheck.systems.kueue import GROUP, focus
 from policycheck.systems.kueue.checks.common import core as core_of
-from policycheck.systems.kueue.checks.common import inherit
 from policycheck.systems.kueue.jobs import DEFAULT_QUEUE, queue_of
 from policycheck.systems.kueue.model import KueueWorkload
 from policycheck.systems.kueue.state import KueueState
@@ -127,7 +126,7 @@ def touched(cluster: Cluster, change: Difference) -> Touched | None:
     work = frozenset(kind for kind, keys in cluster.index.kinds.items() if _holds_work(cluster.index, keys))
     cohorts = frozenset(c for s in (was, now) for t in on.trees if t in s.trees for c in s.trees[t].cohorts)
     narrow = _narrow(cluster, now, on, work)
-    changed = _with(cluster, _alone(cluster.index, change.come), cluster.systems)
+    changed = focused(cluster, _alone(cluster.index, change.come), cluster.systems, same_queues=True)
     return Touched(cluster, narrow, changed, on, spaces, queues, cohorts, work)
 
 
@@ -201,7 +200,7 @@ def _narrow(cluster: Cluster, state: KueueState, on: focus.Scene, work: frozense
         made = cluster.index.kinds[GROUP, "Workload"]
         shown["Workload"] = tuple(key for key in made if key.namespace in on.spaces)
     index = in_sight(cluster.index, on, shown, _within, MANY | work)
-    return _with(cluster, index, {**cluster.systems, "core": own, "kueue": queues})
+    return focused(cluster, index, {**cluster.systems, "core": own, "kueue": queues}, same_queues=True)
 
 
 def _within(index: Index, kind: GroupKind, spaces: frozenset[str]) -> list[ObjectKey]:
@@ -215,19 +214,3 @@ def _alone(index: Index, entries: Mapping[DocumentId, Entry]) -> Index:
         key = entry.facts.key
         kinds.setdefault((key.group, key.kind), {})[key] = (identity,)
     return Index(focus.Focus(index.entries, sorted(entries)), kinds)
-
-
-def _with(cluster: Cluster, index: Index, systems: Mapping[str, object]) -> Cluster:
-    """The cluster with something in focus."""
-    made = Cluster(
-        cluster.scope,
-        index,
-        cluster.linkers,
-        systems,
-        cluster.inventory,
-        is_named=cluster.is_named,
-        unseen=cluster.unseen,
-    )
-    made.__dict__["reading"] = cluster.reading
-    inherit(made, cluster, same_queues=True)
-    return made

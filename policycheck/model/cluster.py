@@ -135,11 +135,18 @@ class Cluster:
 
     def with_inventory(self, inventory: Inventory) -> Cluster:
         """The same cluster on other hardware."""
+        return self._with(self.index, self.systems, inventory)
+
+    def seen(self, index: Index, systems: Mapping[str, object] | None = None) -> Cluster:
+        """The same cluster for whoever is to go through a part of it: other documents in sight, or other states."""
+        return self._with(index, self.systems if systems is None else systems, self.inventory)
+
+    def _with(self, index: Index, systems: Mapping[str, object], inventory: Inventory) -> Cluster:
         return Cluster(
             self.scope,
-            self.index,
+            index,
             self.linkers,
-            self.systems,
+            systems,
             inventory,
             is_named=self.is_named,
             unseen=self.unseen,

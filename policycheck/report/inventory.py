@@ -34,6 +34,7 @@ from policycheck.model.inventory import NONE, Inventory, Node, Range
 from policycheck.record import NamedTuple
 from policycheck.report.screen import Style, clean, hang, width, wrap
 from policycheck.source.document import FileReport
+from policycheck.wording import some
 
 SCHEMA_VERSION = 1
 _EXAMPLES = 3
@@ -370,8 +371,7 @@ def _levels(nodes: Sequence[Node], style: Style) -> list[str]:
         ]
         limit = len(shown) if style.verbose else 4
         if shown and level.values > 1:
-            more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
-            text += f": {', '.join(shown[:limit])}{more}"
+            text += f": {some(shown, limit)}"
         lines.append(f"  {clean(level.key, ascii_only=style.ascii)}")
         lines += [f"    {line}" for line in wrap(clean(text, ascii_only=style.ascii), style.width - 4)]
     return lines
@@ -391,8 +391,7 @@ def _sentences(title: str, found: Sequence[Oddity], style: Style) -> list[str]:
         text = odd.text
         if odd.names:
             limit = len(odd.names) if style.verbose else _EXAMPLES
-            more = f" and {len(odd.names) - limit:,} more" if len(odd.names) > limit else ""
-            text += f" [{', '.join(odd.names[:limit])}{more}]"
+            text += f" [{some(odd.names, limit)}]"
         lines += hang("  - ", wrap(clean(text, ascii_only=style.ascii), style.width - 4))
     return lines
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from policycheck.simulate.mix import BY_GUARANTEE, Door
+from policycheck.wording import some
 
 _SPECIAL = frozenset("*?[")
 
@@ -69,5 +70,4 @@ def _sight(doors: Sequence[Door]) -> str:
     if not doors:
         return "there is no queue at all: give manifests with queues, or a mix that brings its own"
     names = sorted({f"{d.namespace}/{d.queue}" for d in doors})
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"there are {', '.join(names[:8])}{more}"
+    return f"there are {some(names, 8)}"

@@ -10,6 +10,7 @@ from policycheck.simulate.destination import Destination
 from policycheck.simulate.fit import choice
 from policycheck.simulate.mix import Door, Klass, Mix, Shape
 from policycheck.simulate.trouble import ArrivalsError
+from policycheck.wording import some
 
 _SHOWN = 5  # queues in a sentence
 
@@ -126,5 +127,4 @@ def _is_cut(part: Part, klass: Klass) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return some(names, _SHOWN)

@@ -22,6 +22,7 @@ from policycheck.simulate.trace import (
     Trace,
 )
 from policycheck.simulate.trouble import ArrivalsError
+from policycheck.wording import some
 
 _SHOWN = 8  # names in a sentence
 MOST_JOBS = 2_000_000
@@ -189,8 +190,7 @@ def _told(trace: Trace, ways: Mapping[str, Way], chosen: Mapping[str, str]) -> I
         if len(to) == 1
     ]
     if whole:
-        more = f" and {len(whole) - _SHOWN} more" if len(whole) > _SHOWN else ""
-        yield f"{trace.file}: jobs of recorded queues go to {', '.join(whole[:_SHOWN])}{more}"
+        yield f"{trace.file}: jobs of recorded queues go to {some(whole, _SHOWN)}"
     single = [name for name in moved if len(ways[name][0]) > 1]
     if single:
         yield (
@@ -201,7 +201,7 @@ def _told(trace: Trace, ways: Mapping[str, Way], chosen: Mapping[str, str]) -> I
 
 def _absent(trace: Trace, missing: Sequence[str], doors: Sequence[Door]) -> str:
     names = sorted({f"{d.namespace}/{d.queue}" for d in doors})
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    shown = some(names, _SHOWN)
     what = ", ".join(repr(name) for name in missing[:_SHOWN])
     return (
         f"{trace.file}: no queue {what} is in sight; there are {shown}. Map the recorded ones "
